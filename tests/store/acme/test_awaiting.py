@@ -279,7 +279,7 @@ async def test_all_load_balancers_whose_listeners_wait_get_the_certificate(
     await add_listener(world, other)
     with monkeypatch.context() as patched:
         # one whose listener is stored just after the others were locked
-        patched.setattr(contents, "_lock_users", lambda _connection, _id: [root.id])
+        patched.setattr(contents, "_lock_load_balancers_using", lambda _connection, _id: [root.id])
         assert await world.store.renewals.record_content(await due(world), ISSUED) == ()
     changes = await world.store.renewals.record_content(await due(world), ISSUED)
     assert {change.load_balancer_id for change in changes} == {root.id, other.id}

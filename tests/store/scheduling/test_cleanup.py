@@ -66,7 +66,7 @@ async def test_sweeper_reads_pending_objects_only(world: World) -> None:
     def plan(connection: Connection) -> str:
         for way in ("seqscan", "sort"):  # those of a small table
             connection.execute(text(f"SET LOCAL enable_{way} = off"))
-        sought = cleanup.overdue_ids_query(100.0, 10).compile(
+        sought = cleanup.overdue_load_balancer_ids_query(100.0, 10).compile(
             dialect=connection.dialect, compile_kwargs={"literal_binds": True}
         )
         return "\n".join(connection.execute(text(f"EXPLAIN {sought}".replace(":", "\\:"))).scalars())

@@ -112,7 +112,7 @@ class MirrorStore(Protocol):
         """
         ...
 
-    async def take_lease(self, provider: str, holder: str, seconds: float) -> WriterLease:
+    async def take_writer_lease(self, provider: str, holder: str, seconds: float) -> WriterLease:
         """Take or renew a provider's writer lease for ``holder`` and ``seconds`` by the database's clock, if
         no other holder has it; with 0 seconds give it back. Returns who holds the lease now (empty: nobody),
         and whether that is ``holder``.

@@ -43,7 +43,7 @@ def set_awaiting_problem(connection: Connection, certificate: AcmeCertificate, a
         _store_awaiting_problem(connection, id_, problem)
 
 
-def read_overdue_ids(connection: Connection, awaited_seconds: float, limit: int) -> list[str]:
+def read_overdue_certificate_ids(connection: Connection, awaited_seconds: float, limit: int) -> list[str]:
     """Return at most ``limit`` ids of awaited certificates, sorted, whose request was deleted, or to which no
     listener was about to refer for ``awaited_seconds``.
     """
@@ -51,7 +51,7 @@ def read_overdue_ids(connection: Connection, awaited_seconds: float, limit: int)
     return list(connection.scalars(statement.order_by(_certificate.c.id).limit(limit)))
 
 
-def end_overdue_wait(connection: Connection, id_: str, awaited_seconds: float) -> None:
+def end_overdue_certificate_wait(connection: Connection, id_: str, awaited_seconds: float) -> None:
     """Put the listeners that wait for the overdue certificate into ERROR with the reason, and store the
     reason in the request, too, if no controller takes the request's next step. Nothing happens if the
     certificate is no longer overdue.

@@ -36,7 +36,7 @@ _names_decoder = msgspec.json.Decoder(tuple[str, ...])
 _records_decoder = msgspec.json.Decoder(tuple[TxtRecord, ...])
 
 
-def store_request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
+def store_certificate_request(connection: Connection, new: NewAcmeCertificate) -> AcmeCertificate:
     """Store a request for a certificate, due at once; return it as stored. Raises :class:`Conflict` if the
     project has a request of this name, or as many requests as it may have.
     """
@@ -92,7 +92,7 @@ def find_requested_certificate(connection: Connection, project_id: ProjectId, na
     return None if row is None else _certificate_from_row(row)
 
 
-def mark_referenced(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
+def mark_certificate_referenced(connection: Connection, project_id: ProjectId, name: str) -> AcmeCertificate | None:
     """Set the time of the last reference to the certificate to now, and return the certificate; None if there
     is none of this name, or it is being removed.
     """
@@ -133,7 +133,7 @@ def request_removal_of_unused(connection: Connection, unused_seconds: float) -> 
     return connection.execute(statement).rowcount
 
 
-def request_removal(connection: Connection, project_id: ProjectId, name: str) -> bool:
+def request_certificate_removal(connection: Connection, project_id: ProjectId, name: str) -> bool:
     """Make the removal of the certificate due, and end the lease of the controller that has taken it. False
     if there is none of this name, or it is being removed already.
     """
@@ -149,7 +149,7 @@ def request_removal(connection: Connection, project_id: ProjectId, name: str) ->
     return connection.execute(statement).rowcount > 0
 
 
-def request_revocation(connection: Connection, project_id: ProjectId, name: str, reason: str) -> bool:
+def request_certificate_revocation(connection: Connection, project_id: ProjectId, name: str, reason: str) -> bool:
     """Make the revocation of an issued certificate due, and end the lease of the controller that has taken
     it. False if there is none that is still valid, an order is open, or it is being removed or revoked
     already.
@@ -170,7 +170,7 @@ def request_revocation(connection: Connection, project_id: ProjectId, name: str,
     return connection.execute(statement).rowcount > 0
 
 
-def read_due_ids(connection: Connection, limit: int) -> list[str]:
+def read_due_certificate_ids(connection: Connection, limit: int) -> list[str]:
     """Return at most ``limit`` ids of due certificates: of each project the one longest due, then the second
     of each, and so on.
 
@@ -181,7 +181,7 @@ def read_due_ids(connection: Connection, limit: int) -> list[str]:
     )
     statement = (
         select(_acme_certificate.c.id)
-        .where(_is_step_due())
+        .where(_is_certificate_step_due())
         .order_by(of_project, _acme_certificate.c.next_attempt_at)
         .limit(limit)
     )
@@ -199,7 +199,7 @@ def take_due_certificates(
         id_
         for id_ in sorted(ids)
         if connection.execute(
-            update(_acme_certificate).where(_acme_certificate.c.id == id_, _is_step_due()).values(**values)
+            update(_acme_certificate).where(_acme_certificate.c.id == id_, _is_certificate_step_due()).values(**values)
         ).rowcount
     ]
     rows = connection.execute(
@@ -208,7 +208,7 @@ def take_due_certificates(
     return tuple(map(_certificate_from_row, rows))
 
 
-def store_progress(
+def store_certificate_progress(
     connection: Connection, certificate: AcmeCertificate, result: AdvancedProgress, lease_seconds: float
 ) -> AcmeCertificate | None:
     """Store a step's progress with its event, and return the certificate as stored; None, and nothing is
@@ -231,7 +231,7 @@ def store_progress(
     )
 
 
-def remove_request(connection: Connection, certificate: AcmeCertificate) -> None:
+def delete_certificate_request(connection: Connection, certificate: AcmeCertificate) -> None:
     """Delete the row of a certificate whose stored step is REMOVE; nothing happens in another step."""
     connection.execute(
         delete(_acme_certificate).where(
@@ -305,7 +305,7 @@ def certificate_event_title(certificate: AcmeCertificate) -> str:
     return f"certificate {certificate.name} of project {certificate.project_id} ({', '.join(certificate.names)})"
 
 
-def _is_step_due() -> Any:
+def _is_certificate_step_due() -> Any:
     return is_past(_acme_certificate.c.next_attempt_at, far_seconds=_STEP_DELAY_MAX_SECONDS)
 
 

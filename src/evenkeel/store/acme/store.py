@@ -20,14 +20,14 @@ class SqlAcme:
         self._db = database
         self._options = options
 
-    store_request = write_operation(certificates.store_request)
+    store_request = write_operation(certificates.store_certificate_request)
     list_requested_certificates = query_operation(certificates.read_requested_certificates)
     find_requested_certificate = query_operation(certificates.find_requested_certificate)
-    mark_used = write_operation(certificates.mark_referenced)
+    mark_used = write_operation(certificates.mark_certificate_referenced)
     request_removal_of_unused = write_operation(certificates.request_removal_of_unused)
-    request_removal = write_operation(certificates.request_removal)
-    request_revocation = write_operation(certificates.request_revocation)
-    remove_request = write_operation(certificates.remove_request)
+    request_removal = write_operation(certificates.request_certificate_removal)
+    request_revocation = write_operation(certificates.request_certificate_revocation)
+    remove_request = write_operation(certificates.delete_certificate_request)
     store_dns_records = write_operation(certificates.store_dns_records)
     find_challenge_targets = read_operation(challenges.read_challenge_targets)
 
@@ -37,7 +37,7 @@ class SqlAcme:
         )
 
     async def take_due_certificates(self, *, limit: int, lease_seconds: float) -> tuple[AcmeCertificate, ...]:
-        ids = await self._db.query(lambda connection: certificates.read_due_ids(connection, limit))
+        ids = await self._db.query(lambda connection: certificates.read_due_certificate_ids(connection, limit))
         if not ids:
             return ()
         return await self._db.write(
@@ -53,16 +53,20 @@ class SqlAcme:
         self, certificate: AcmeCertificate, result: AdvancedProgress, *, lease_seconds: float
     ) -> AcmeCertificate | None:
         return await self._db.write(
-            lambda connection: certificates.store_progress(connection, certificate, result, lease_seconds)
+            lambda connection: certificates.store_certificate_progress(connection, certificate, result, lease_seconds)
         )
 
     async def set_awaiting_problem(self, certificate: AcmeCertificate, *, awaited_seconds: float) -> None:
         await self._db.write(lambda connection: awaiting.set_awaiting_problem(connection, certificate, awaited_seconds))
 
     async def end_overdue_waits(self, *, awaited_seconds: float, limit: int) -> int:
-        overdue = await self._db.query(lambda connection: awaiting.read_overdue_ids(connection, awaited_seconds, limit))
+        overdue = await self._db.query(
+            lambda connection: awaiting.read_overdue_certificate_ids(connection, awaited_seconds, limit)
+        )
         for each in overdue:  # each in a transaction of its own, because each locks load balancers in their order
-            await self._db.write(partial(awaiting.end_overdue_wait, id_=each, awaited_seconds=awaited_seconds))
+            await self._db.write(
+                partial(awaiting.end_overdue_certificate_wait, id_=each, awaited_seconds=awaited_seconds)
+            )
         return len(overdue)
 
     async def replace_challenges(

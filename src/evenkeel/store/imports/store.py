@@ -94,7 +94,7 @@ def _find_stored_load_balancer(connection: Connection, load_balancer_id: LoadBal
 
 
 def _check_ids_and_addresses_free(connection: Connection, tree: LoadBalancerTree, plan: VipPlan) -> None:
-    check_ids_free(connection, _object_ids(tree))
+    check_ids_free(connection, _ids_of_tree(tree))
     addresses = [each.address for each in (plan, *plan.additional) if each.address is not None]
     asked = {"network_id": plan.network_id, "some": addresses}
     for address in connection.scalars(ALLOCATED_AMONG_CANDIDATES, asked):
@@ -111,13 +111,13 @@ def _create_imported(
     create = create_load_balancer(options, tree, plan, random, certificates, checks_quota=False)
 
     def run_transaction(connection: Connection) -> Change:
-        check_ids_free(connection, _object_ids(tree))
+        check_ids_free(connection, _ids_of_tree(tree))
         return create(connection)
 
     return run_transaction
 
 
-def _object_ids(tree: LoadBalancerTree) -> list[str]:
+def _ids_of_tree(tree: LoadBalancerTree) -> list[str]:
     return [tree.load_balancer.id, *(row.id for row in all_children(tree))]
 
 

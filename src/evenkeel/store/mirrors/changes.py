@@ -39,7 +39,7 @@ def read_mirror_changes(connection: Connection, provider: str, since: str) -> Mi
     if not now - CURSOR_AGE_MAX_SECONDS <= begin <= now:
         return MirrorChanges(cursor=cursor, all=True)
     parameters = {"since": begin, "provider": provider}
-    ids = tuple(connection.scalars(_changed_query(), parameters))
+    ids = tuple(connection.scalars(_changed_load_balancers_query(), parameters))
     # A cut list would lose the rest, because the cursor has passed it.
     if len(ids) > IDS_MAX:
         return MirrorChanges(cursor=cursor, all=True)
@@ -47,7 +47,7 @@ def read_mirror_changes(connection: Connection, provider: str, since: str) -> Mi
 
 
 @cache
-def _changed_query() -> Select[Any]:
+def _changed_load_balancers_query() -> Select[Any]:
     since = bindparam("since", type_=_load_balancer.c.updated_at.type)
     below = (schema.listener, schema.pool, schema.member)
     found = union(

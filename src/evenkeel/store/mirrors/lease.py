@@ -9,7 +9,7 @@ from evenkeel.store.writing.leases import is_lease_free, take_or_renew_lease
 _mirror_lease = schema.mirror_lease
 
 
-def take_lease(connection: Connection, provider: str, holder: str, seconds: float) -> WriterLease:
+def take_writer_lease(connection: Connection, provider: str, holder: str, seconds: float) -> WriterLease:
     """Take or renew the provider's lease for ``holder``, or with 0 seconds give it back; return the present
     holder (empty: nobody), and whether that is the caller.
     """

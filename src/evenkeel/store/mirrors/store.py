@@ -17,7 +17,7 @@ from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.operations import query_operation, read_operation, write_operation
 from evenkeel.store.mirrors import mirror_writes
 from evenkeel.store.mirrors.changes import read_mirror_changes
-from evenkeel.store.mirrors.lease import take_lease
+from evenkeel.store.mirrors.lease import take_writer_lease
 from evenkeel.store.mirrors.mirror_reads import (
     READ_DELETED_HOLDERS_OF_ADDRESSES,
     find_mirrored_load_balancer,
@@ -45,7 +45,7 @@ class SqlMirrors:
     list_mirrored_load_balancers = query_operation(list_mirrored_load_balancers)
     changes_since = read_operation(read_mirror_changes)
     read_statistics = query_operation(read_mirror_statistics)
-    take_lease = write_operation(take_lease)
+    take_writer_lease = write_operation(take_writer_lease)
     store_vip_port = write_operation(store_vip_port)
     find_unused_ports = query_operation(find_unused_ports)
 

@@ -55,7 +55,7 @@ def make_device_ports_due_for_binding(connection: Connection, shards: Select[tup
     connection.execute(insert(_device_port_binding).from_select(["claim_id", "due_at", "attempts"], new))
 
 
-def find_binding(connection: Connection, claim_id: str) -> DeviceBinding | None:
+def find_device_binding(connection: Connection, claim_id: str) -> DeviceBinding | None:
     """Return the host to which a device address's port is to be bound. None: no binding is pending, the port
     is gone, or there is no host.
     """
@@ -88,6 +88,6 @@ def delete_pending_binding(connection: Connection, claim_id: str, host: str | No
     another host is wanted meanwhile.
     """
     # Read again in this transaction: the home may have changed while the port was being bound.
-    wanted = find_binding(connection, claim_id)
+    wanted = find_device_binding(connection, claim_id)
     if wanted is None or wanted.host == host:
         connection.execute(delete(_device_port_binding).where(_device_port_binding.c.claim_id == claim_id))

@@ -42,7 +42,11 @@ from evenkeel.core.networking.attachment import (
 from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
-from evenkeel.store.networks.device_addresses import allocate_device_addresses, device_address_port, read_addresses
+from evenkeel.store.networks.device_addresses import (
+    allocate_device_addresses,
+    device_address_port,
+    read_device_addresses,
+)
 from evenkeel.store.networks.shard_locations import ShardLocation
 from evenkeel.store.records import schema
 
@@ -108,7 +112,7 @@ def add_common_networks(
             )
             for row in states
         },
-        common_addresses=read_addresses(
+        common_addresses=read_device_addresses(
             connection, _device_address.c.shard_id == here, is_in_list(_device_address.c.network_id, networks)
         ),
     )
@@ -209,7 +213,7 @@ def _subnets_lacking_addresses(
     connection: Connection, location: ShardLocation, shard_id: ShardId, subnets: Sequence[KnownSubnet]
 ) -> Iterator[tuple[KnownSubnet, list[WantedAddress]]]:
     ids = [each.subnet.id for each in subnets]
-    has = read_addresses(
+    has = read_device_addresses(
         connection, _device_address.c.shard_id == shard_id, is_in_list(_device_address.c.subnet_id, ids)
     )
     for each in subnets:

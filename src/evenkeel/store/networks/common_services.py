@@ -12,7 +12,7 @@ from evenkeel.core.networking.networks import COMMON_ROUTE_DOMAIN, TUNNELS, Decl
 from evenkeel.core.protocol.messages import ServiceDefinitions
 from evenkeel.core.resources.model import Subnet
 from evenkeel.store.engine.in_list import is_in_list
-from evenkeel.store.networks.device_addresses import read_addresses
+from evenkeel.store.networks.device_addresses import read_device_addresses
 from evenkeel.store.networks.shard_locations import ShardLocation
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import read_removal_halted
@@ -118,7 +118,7 @@ def _subnets_by_network(
 ) -> dict[str, list[ServiceSubnet]]:
     """Return {network id: subnets with addresses on the devices, in order of ids}; unused subnets are left out."""
     mine = _device_address.c.shard_id == location.shard_id, is_in_list(_device_address.c.network_id, network_ids)
-    addresses = read_addresses(connection, *mine)
+    addresses = read_device_addresses(connection, *mine)
     rows = connection.execute(select(*SUBNET_COLUMNS).where(is_in_list(_subnet.c.id, addresses)).order_by(_subnet.c.id))
     known: list[Subnet] = [subnet_from_row(row) for row in rows]
     wanted = tuple(wanted_common_addresses(location.layout))

@@ -23,7 +23,7 @@ _READ_ADDRESSES = select(_device_address, _device_port.c.port_id).join(
 )
 
 
-def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[str, tuple[DeviceAddress, ...]]:
+def read_device_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[str, tuple[DeviceAddress, ...]]:
     """Return {subnet id: addresses of devices}, without addresses that are leaving the devices; one query.
 
     ``where``: conditions on rows of ``device_address``.

@@ -87,7 +87,7 @@ def take_due_network_facts(connection: Connection, older_seconds: float, limit: 
     columns = _attached_network.c.network_id, schema.common_network.c.network_id
     used = {id_ for each in columns for id_ in connection.scalars(select(each).where(is_in_list(each, ids)).distinct())}
     _delete_networks(connection, [id_ for id_ in ids if id_ not in used])
-    return _due_facts(connection, sorted(used))
+    return _networks_to_reread(connection, sorted(used))
 
 
 def make_network_facts_due_for_agent(connection: Connection, agent_id: AgentId, network_ids: Collection[str]) -> None:
@@ -134,7 +134,7 @@ def _delete_networks(connection: Connection, network_ids: Collection[str]) -> No
         connection.execute(delete(column.table).where(is_in_list(column, network_ids)))
 
 
-def _due_facts(connection: Connection, network_ids: Collection[str]) -> tuple[NetworkToReread, ...]:
+def _networks_to_reread(connection: Connection, network_ids: Collection[str]) -> tuple[NetworkToReread, ...]:
     """Return the given networks, in order, each with its subnets and the members whose hosts devices need.
     Stored hosts of deleted members are removed first, which raises the revisions of their networks.
     """
@@ -181,7 +181,9 @@ def _member_addresses(connection: Connection, network_ids: Collection[str]) -> d
 # -- hosts of members
 
 
-def read_hosts(connection: Connection, members: Collection[tuple[str, str]]) -> dict[tuple[str, str], MemberHost]:
+def read_member_hosts(
+    connection: Connection, members: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], MemberHost]:
     """Return {(network id, member address): host} for members that were queried before; one query, none without
     members.
     """
@@ -201,7 +203,7 @@ def read_hosts(connection: Connection, members: Collection[tuple[str, str]]) -> 
     }
 
 
-def store_hosts(
+def store_member_hosts(
     connection: Connection, network_id: str, hosts: Mapping[str, MemberHost], options: StoreOptions, *, late: bool
 ) -> tuple[Change, ...]:
     """Store the hosts of members' ports (``hosts``: {member address: host}); return the changes of load
@@ -209,7 +211,8 @@ def store_hosts(
     before. Raises ``IntegrityError`` if another process stores one of them meanwhile.
     """
     known = {
-        address: host for (_, address), host in read_hosts(connection, [(network_id, one) for one in hosts]).items()
+        address: host
+        for (_, address), host in read_member_hosts(connection, [(network_id, one) for one in hosts]).items()
     }
     rows = {
         address: {"network_id": network_id, "address": address, "mac_address": host.mac_address, "vtep": host.vtep}

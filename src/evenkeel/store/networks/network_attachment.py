@@ -30,7 +30,11 @@ from evenkeel.store.engine.in_list import is_in_list
 from evenkeel.store.engine.inserting import insert_rows
 from evenkeel.store.networks import common
 from evenkeel.store.networks.claims import set_claim_holder
-from evenkeel.store.networks.device_addresses import allocate_device_addresses, device_address_port, read_addresses
+from evenkeel.store.networks.device_addresses import (
+    allocate_device_addresses,
+    device_address_port,
+    read_device_addresses,
+)
 from evenkeel.store.networks.shard_locations import ShardLocation
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_from_row, subnet_from_row
@@ -84,7 +88,7 @@ def read_attachments(connection: Connection, shard_id: ShardId) -> AttachedNetwo
     ).all()
     return AttachedNetworks(
         route_domains={row.network_id: row.route_domain for row in numbers},
-        addresses=read_addresses(connection, _device_address.c.shard_id == shard_id),
+        addresses=read_device_addresses(connection, _device_address.c.shard_id == shard_id),
         needed={row.network_id: row.needed_revision for row in numbers},
     )
 

@@ -39,7 +39,7 @@ class SqlAttachments:
         for _ in range(ALLOCATION_TRIES):
             with suppress(IntegrityError):  # another process stored one of them first: now it is known
                 return await self._db.write(
-                    lambda connection: facts.store_hosts(connection, network_id, hosts, self._options, late=late)
+                    lambda connection: facts.store_member_hosts(connection, network_id, hosts, self._options, late=late)
                 )
         await self.record_unanswered_hosts({network_id: hosts})
         return ()
@@ -67,7 +67,7 @@ class SqlAttachments:
             return ()
         return await self._db.write(lambda connection: bindings.take_due_bindings(connection, due, backoff))
 
-    find_binding = query_operation(bindings.find_binding)
+    find_binding = query_operation(bindings.find_device_binding)
 
     record_binding = write_operation(bindings.delete_pending_binding)
 

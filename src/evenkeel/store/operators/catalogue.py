@@ -143,7 +143,7 @@ def _is_entry_used(connection: Connection, reference: Column[Any], key: str) -> 
 
 
 @cache
-def _offer_query(kind: Any) -> Select[Any]:
+def _flavor_or_zone_offer_query(kind: Any) -> Select[Any]:
     stored, profiled = CATALOGUE_KINDS[kind], _PROFILES[kind]
     return (
         select(stored.table.c.enabled, profiled.profile.c.provider_name, profiled.data)
@@ -202,5 +202,7 @@ class SqlCatalogue:
 
     async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
         parameters = {"key": storable_text(key)}
-        row = await self._db.query(lambda connection: connection.execute(_offer_query(kind), parameters).first())
+        row = await self._db.query(
+            lambda connection: connection.execute(_flavor_or_zone_offer_query(kind), parameters).first()
+        )
         return None if row is None else Offer(enabled=row[0], provider_name=row[1], data=row[2])

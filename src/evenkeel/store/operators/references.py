@@ -12,7 +12,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable_text
 from evenkeel.store.records import schema
 from evenkeel.store.renewals.contents import is_reference_used
-from evenkeel.store.renewals.expiry import ends_within
+from evenkeel.store.renewals.expiry import expires_within
 from evenkeel.store.writing.operator_actions import record_operator_action_event
 
 _certificate = schema.certificate
@@ -39,7 +39,7 @@ def read_references(connection: Connection, query: ReferenceQuery, limit: int) -
         )
         statement = statement.where(exists().where(*used))
     if query.expiring_days is not None:
-        statement = statement.where(ends_within(query.expiring_days))
+        statement = statement.where(expires_within(query.expiring_days))
     if query.unreadable:
         statement = statement.where(_certificate.c.problem != "", _certificate.c.announced_sha256 != "")
     # databases differ in where they put NULL

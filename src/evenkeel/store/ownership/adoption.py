@@ -143,7 +143,7 @@ def _adoptable_addresses(
             continue
         if (subnet.subnet.network_id, each.address) in taken or (each.subnet_id, each.wanted) in done:
             continue
-        if (each.subnet_id, *each.wanted, each.address) in has or _is_adoptable(each, subnet, ports):
+        if (each.subnet_id, *each.wanted, each.address) in has or _is_address_adoptable(each, subnet, ports):
             taken.add((subnet.subnet.network_id, each.address))
             done.add((each.subnet_id, each.wanted))
             yield each
@@ -160,7 +160,7 @@ def _addresses_of_others(
     return {(row.network_id, row.address) for row in rows}
 
 
-def _is_adoptable(found: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAddress, PortClaim]) -> bool:
+def _is_address_adoptable(found: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAddress, PortClaim]) -> bool:
     """Whether the shard may have the address: a port of the other program at the network service, or reserved for
     devices.
     """

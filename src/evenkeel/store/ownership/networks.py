@@ -13,7 +13,7 @@ from evenkeel.store.ownership.sql import owner_from_row
 from evenkeel.store.records import schema
 
 _shard, _agent, _common_network = schema.shard, schema.agent, schema.common_network
-_due = _common_network.c.applied_revision < _common_network.c.revision
+_is_network_due = _common_network.c.applied_revision < _common_network.c.revision
 
 DUE_NETWORKS_MAX = 1_000
 
@@ -22,7 +22,7 @@ def read_due_networks(connection: Connection, shard_id: ShardId, limit: int) -> 
     """Return at most ``limit`` ids of the common shard's networks with unconfirmed changes, in random order.
     One query.
     """
-    statement = select(_common_network.c.network_id).where(_common_network.c.shard_id == shard_id, _due)
+    statement = select(_common_network.c.network_id).where(_common_network.c.shard_id == shard_id, _is_network_due)
     # Random, because networks that fail permanently would otherwise fill the limit and hide all others.
     return [LoadBalancerId(id_) for id_ in connection.scalars(statement.order_by(func.random()).limit(limit))]
 
@@ -42,7 +42,7 @@ def read_changed_networks(
         .join(_common_network, _common_network.c.shard_id == _shard.c.id)
         .join(user, beside)
         .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
-        .where(user.c.id == shard_id, _due)
+        .where(user.c.id == shard_id, _is_network_due)
         .limit(DUE_NETWORKS_MAX)
     )
     if network_ids is not None:

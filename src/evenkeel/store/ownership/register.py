@@ -33,7 +33,7 @@ from evenkeel.store.ownership.capacity import store_figures_of_registration
 from evenkeel.store.ownership.devices import CONTRADICTION_CODE, check_registered_devices, merge_identities
 from evenkeel.store.ownership.former_agents import store_keepalive_count, take_keepalive_count
 from evenkeel.store.ownership.session_renewals import (
-    CONFIRMED_COLUMNS,
+    CONFIRMED_STATE_COLUMNS,
     OpenedSession,
     RenewedSession,
     build_opened_sessions,
@@ -306,14 +306,16 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
         row = {"id": call.agent_id, **made, **values}
         if not insert_if_absent(connection, _agent, row):
             raise _duplicate_session(call)
-        return connection.execute(select(*CONFIRMED_COLUMNS).where(_agent.c.id == call.agent_id)).one()
+        return connection.execute(select(*CONFIRMED_STATE_COLUMNS).where(_agent.c.id == call.agent_id)).one()
     statement = (
         update(_agent)
         # Compare-and-set: of two processes that register at once, only one finds the session ended.
         .where(_agent.c.id == call.agent_id, not_(is_live()))
         .values(assignments_revision=_agent.c.assignments_revision + 1, **values)
     )
-    started = update_returning(statement, *CONFIRMED_COLUMNS, by=_agent.c.id == call.agent_id).first_row(connection)
+    started = update_returning(statement, *CONFIRMED_STATE_COLUMNS, by=_agent.c.id == call.agent_id).first_row(
+        connection
+    )
     if started is None:
         raise _duplicate_session(call)
     return started

@@ -38,7 +38,7 @@ from evenkeel.store.engine.in_list import is_in_bound_list
 from evenkeel.store.engine.statements import split_into_batches
 from evenkeel.store.networks.common import add_common_networks
 from evenkeel.store.networks.common_services import read_network_services
-from evenkeel.store.networks.facts import read_hosts
+from evenkeel.store.networks.facts import read_member_hosts
 from evenkeel.store.networks.network_attachment import read_attachments, read_known_subnets
 from evenkeel.store.networks.shard_locations import ShardLocation, shard_location_from_row, shard_locations_query
 from evenkeel.store.ownership.sql import is_current_session
@@ -270,7 +270,7 @@ def _add_networks(
     tunnels = tunnels_of_service(known.values())
     members = {id_: frozenset(members_on_tunnels(tree, tunnels)) for id_, tree in trees.items()}
     all_members: frozenset[tuple[str, str]] = frozenset().union(*members.values())
-    hosts = read_hosts(connection, all_members)
+    hosts = read_member_hosts(connection, all_members)
     attached = replace(read_attachments(connection, location.shard_id), hosts=hosts)
     attached = add_common_networks(connection, location, attached, common_networks_of(known.values(), location.layout))
     unallocated: dict[LoadBalancerId, SubnetsInUse] = {}

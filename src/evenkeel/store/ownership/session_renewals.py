@@ -39,7 +39,7 @@ MAX_KEEPALIVES = 2**62
 """Limit of plausible numbers of keepalives: this number and higher ones are ignored."""
 
 _agent = schema.agent
-CONFIRMED_COLUMNS = (_agent.c.assignments_revision, _agent.c.keepalives, history_id_expression().label("history"))
+CONFIRMED_STATE_COLUMNS = (_agent.c.assignments_revision, _agent.c.keepalives, history_id_expression().label("history"))
 """Columns that a renewal returns for the answer to the keepalive."""
 _TTL: BindParameter[float] = bindparam("b_ttl", type_=Double())
 
@@ -194,10 +194,10 @@ _RENEW_SESSION = update_returning(
         bindparam("b_seen", type_=BigInteger()),
         bindparam("b_reported", type_=Integer()),
     ),
-    *CONFIRMED_COLUMNS,
+    *CONFIRMED_STATE_COLUMNS,
     by=_agent.c.id == bindparam("b_id"),
 )
-_given = (
+_given_keepalives = (
     func.unnest(
         bindparam("b_ids", type_=ARRAY(String())),
         bindparam("b_sessions", type_=ARRAY(String())),
@@ -214,22 +214,32 @@ _given = (
     )
     .render_derived(name="given")
 )
-_free = _agent.alias("free_agent")
-_renewable = (
-    select(_free.c.id, _free.c.session_id, _given.c.seen, _given.c.reported, _given.c.waited)
-    .join_from(_given, _free, and_(_free.c.id == _given.c.id, _free.c.session_id == _given.c.session_id))
+_free_agent = _agent.alias("free_agent")
+_renewable_sessions = (
+    select(
+        _free_agent.c.id,
+        _free_agent.c.session_id,
+        _given_keepalives.c.seen,
+        _given_keepalives.c.reported,
+        _given_keepalives.c.waited,
+    )
+    .join_from(
+        _given_keepalives,
+        _free_agent,
+        and_(_free_agent.c.id == _given_keepalives.c.id, _free_agent.c.session_id == _given_keepalives.c.session_id),
+    )
     # Skipped rows get no answer in this round; their keepalives are renewed one by one, so that a lock delays only its
     # own agent.
-    .with_for_update(of=_free, skip_locked=True)
+    .with_for_update(of=_free_agent, skip_locked=True)
     .subquery("renewable")
 )
 _RENEW_SESSIONS = _renewing_update(
     update(_agent).where(
-        _agent.c.id == _renewable.c.id,
-        _agent.c.session_id == _renewable.c.session_id,
-        _is_not_ended_since(_renewable.c.waited),
+        _agent.c.id == _renewable_sessions.c.id,
+        _agent.c.session_id == _renewable_sessions.c.session_id,
+        _is_not_ended_since(_renewable_sessions.c.waited),
     ),
-    _renewable.c.seen,
-    _renewable.c.reported,
-).returning(_agent.c.id, _agent.c.session_id, *CONFIRMED_COLUMNS)
+    _renewable_sessions.c.seen,
+    _renewable_sessions.c.reported,
+).returning(_agent.c.id, _agent.c.session_id, *CONFIRMED_STATE_COLUMNS)
 """Renews all sessions except for locked rows: the transaction that holds a lock may be that of a suspended process."""

@@ -192,7 +192,7 @@ def release_shard(
         return None
     # Both agents are locked before the receiver's session is checked by the next statement.
     hosts = lock_agents_and_read_hosts(connection, [agent_id, shard.handover_to])
-    handed_over = _hand_shard_over(connection, shard)
+    handed_over = _complete_handover(connection, shard)
     if not handed_over:
         connection.execute(update(_shard).where(_shard.c.id == shard.id).values(**FREED_SHARD_VALUES))
     mark_assignments_changed(connection, [agent_id, shard.handover_to])
@@ -206,7 +206,7 @@ def release_shard(
     return owner_from_row(shard, receiver)
 
 
-def _hand_shard_over(connection: Connection, shard: Any) -> bool:
+def _complete_handover(connection: Connection, shard: Any) -> bool:
     """Assign the locked shard to the agent that is to receive it; False if that agent is no longer fit, or no epoch is
     left.
     """

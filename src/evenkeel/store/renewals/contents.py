@@ -41,7 +41,7 @@ def _due_conditions(options: StoreOptions) -> tuple[ColumnElement[bool], ...]:
     return is_past(_certificate.c.next_check_at, far_seconds=far_seconds), is_reference_used()
 
 
-def read_due_ids(connection: Connection, limit: int, options: StoreOptions) -> list[str]:
+def read_due_reference_ids(connection: Connection, limit: int, options: StoreOptions) -> list[str]:
     """Return the ids of at most ``limit`` references that are due to be read again, longest due first."""
     statement = (
         select(_certificate.c.id).where(*_due_conditions(options)).order_by(_certificate.c.next_check_at).limit(limit)
@@ -79,7 +79,7 @@ def take_due_references(
     )
 
 
-def record_content(
+def record_certificate_content(
     connection: Connection, due: DueCertificate, found: CheckedCertificate, options: StoreOptions
 ) -> tuple[Change, ...]:
     """Store the content that was read; if it is new, raise the revisions of the load balancers that use it,
@@ -91,7 +91,7 @@ def record_content(
     """
     known = connection.scalar(select(_certificate.c.announced_sha256).where(_certificate.c.id == due.id))
     # Load balancers come before certificates in the order of locks, so this has to be decided before the row is locked.
-    ids = [] if known in (None, found.sha256) else _lock_users(connection, due.id)
+    ids = [] if known in (None, found.sha256) else _lock_load_balancers_using(connection, due.id)
     columns = _certificate.c.announced_sha256, _certificate.c.problem
     row = connection.execute(select(*columns).where(_certificate.c.id == due.id).with_for_update()).first()
     if row is None:
@@ -101,11 +101,13 @@ def record_content(
         connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(next_check_at=db_now()))
         return ()
     is_awaited = not row.announced_sha256
-    if is_awaited and set(_read_user_ids(connection, due.id)) - set(ids):  # a load balancer has come that is not locked
+    if is_awaited and set(_read_ids_of_load_balancers_using(connection, due.id)) - set(
+        ids
+    ):  # a load balancer has come that is not locked
         connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(next_check_at=db_now()))
         return ()
     if is_new:
-        _raise_revisions(connection, ids, options)
+        _raise_revisions_of_users(connection, ids, options)
     values = {**certificate_content_columns(found), "announced_sha256": found.sha256, "checked_at": db_now()}
     if is_new:
         values["expiry_told_days"] = None
@@ -122,7 +124,7 @@ def record_content(
     return read_changes(connection, is_in_list(_load_balancer.c.id, ids)) if is_new and ids else ()
 
 
-def record_read_problem(connection: Connection, due: DueCertificate, problem: str) -> None:
+def record_certificate_problem(connection: Connection, due: DueCertificate, problem: str) -> None:
     """Record that a reference cannot be read, with an event if the problem is a new one; nothing happens for
     a certificate that was never issued. The problem is cut to :data:`PROBLEM_CHARACTERS_MAX`.
     """
@@ -141,7 +143,7 @@ def reference_event_title(due: Any) -> str:
     return f"{CertificateKind(due.kind).words} {due.reference} of project {due.project_id}"
 
 
-def _lock_users(connection: Connection, id_: str) -> list[LoadBalancerId]:
+def _lock_load_balancers_using(connection: Connection, id_: str) -> list[LoadBalancerId]:
     """Lock all load balancers that use the certificate, in the order of their ids; return the ids."""
     users = select(_certificate_use.c.load_balancer_id).where(_certificate_use.c.certificate_id == id_)
     # in the order of their ids, as reports lock them
@@ -153,7 +155,7 @@ def _lock_users(connection: Connection, id_: str) -> list[LoadBalancerId]:
     return list(connection.scalars(rows.with_for_update(key_share=True)))
 
 
-def _read_user_ids(connection: Connection, id_: str) -> list[str]:
+def _read_ids_of_load_balancers_using(connection: Connection, id_: str) -> list[str]:
     users = select(_certificate_use.c.load_balancer_id).where(_certificate_use.c.certificate_id == id_)
     return list(
         connection.scalars(
@@ -185,7 +187,7 @@ def _start_waiting_listeners(connection: Connection, due: DueCertificate, ids: S
     delete_served_references(connection, due.project_id, users)
 
 
-def _raise_revisions(connection: Connection, ids: Sequence[LoadBalancerId], options: StoreOptions) -> None:
+def _raise_revisions_of_users(connection: Connection, ids: Sequence[LoadBalancerId], options: StoreOptions) -> None:
     if ids:
         connection.execute(
             update(_load_balancer)

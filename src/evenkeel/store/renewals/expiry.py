@@ -16,7 +16,7 @@ from evenkeel.store.writing.events import event_row, record_events
 _certificate = schema.certificate
 
 
-def ends_within(days: int) -> ColumnElement[bool]:
+def expires_within(days: int) -> ColumnElement[bool]:
     """Return the SQL condition that a certificate expires within ``days`` or has expired; for a revocation list: that
     it has expired.
     """
@@ -25,12 +25,12 @@ def ends_within(days: int) -> ColumnElement[bool]:
     return and_(ends_soon, or_(not_(is_list), _certificate.c.not_after <= db_now()))
 
 
-def _is_unrecorded(days: int) -> ColumnElement[bool]:
+def _is_expiry_unrecorded(days: int) -> ColumnElement[bool]:
     """Return the SQL condition that the certificate expires within ``days``, and no event was recorded for that stage
     or a later one.
     """
     told = _certificate.c.expiry_told_days
-    return and_(ends_within(days), or_(told.is_(None), told > days))
+    return and_(expires_within(days), or_(told.is_(None), told > days))
 
 
 def read_expiring_certificates(connection: Connection, limit: int) -> Sequence[Any]:
@@ -40,7 +40,7 @@ def read_expiring_certificates(connection: Connection, limit: int) -> Sequence[A
     columns = (_certificate.c.id, _certificate.c.project_id, _certificate.c.reference, _certificate.c.kind)
     statement = (
         select(*columns, _certificate.c.not_after, _certificate.c.expiry_told_days, db_now().label("now"))
-        .where(or_(*map(_is_unrecorded, EXPIRY_DAYS)), is_reference_used())
+        .where(or_(*map(_is_expiry_unrecorded, EXPIRY_DAYS)), is_reference_used())
         .order_by(_certificate.c.not_after)
         .limit(limit)
     )

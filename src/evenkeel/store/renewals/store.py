@@ -30,15 +30,17 @@ class SqlRenewals:
         await self._db.write(lambda connection: _make_reference_due(connection, id_))
 
     async def take_due_certificates(self, *, limit: int) -> tuple[DueCertificate, ...]:
-        ids = await self._db.query(lambda connection: contents.read_due_ids(connection, limit, self._options))
+        ids = await self._db.query(lambda connection: contents.read_due_reference_ids(connection, limit, self._options))
         if not ids:
             return ()
         return await self._db.write(lambda connection: contents.take_due_references(connection, ids, self._options))
 
     async def record_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
-        return await self._db.write(lambda connection: contents.record_content(connection, due, found, self._options))
+        return await self._db.write(
+            lambda connection: contents.record_certificate_content(connection, due, found, self._options)
+        )
 
-    record_read_problem = write_operation(contents.record_read_problem)
+    record_read_problem = write_operation(contents.record_certificate_problem)
 
     async def warn_of_expiry(self, *, limit: int) -> int:
         rows = await self._db.query(lambda connection: expiry.read_expiring_certificates(connection, limit))

@@ -239,7 +239,7 @@ def _record_batch(connection: Connection, batch: Sequence[_ReportedOutcome], not
         if change is not None and not (change.removed and row.id in moving):
             changes.append((change, accepted))
             accepted.settled |= _settled_change_texts(change, outcome)
-            if _became_active(change):
+            if _has_become_active(change):
                 accepted.seconds.append(float(row.waited_seconds))
     events = _lifecycle_events([change for change, _ in changes]) if notifies else {}
     gone = events.pop(LifecycleEvent.DELETE, [])
@@ -388,7 +388,7 @@ def state_from_row(row: Any) -> LoadBalancerState:
     return LoadBalancerState(**values)
 
 
-def _became_active(change: StatusChange) -> bool:
+def _has_become_active(change: StatusChange) -> bool:
     """Whether a user's change has made the load balancer ACTIVE. A return to ACTIVE after a new history of
     the database, which concerns all load balancers at once, does not count.
     """

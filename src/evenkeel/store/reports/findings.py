@@ -96,10 +96,10 @@ def record_findings(connection: Connection, report: ReportStatus) -> tuple[Reche
     amiss = {*report.absent, *report.changed, *report.lacking}
     for ids in split_into_batches(sorted(amiss)):
         rows = _read_expected_with_owners(connection, group, ids)
-        events += _mark_absent(connection, group, [row for row in rows if row.id in set(report.absent)])
+        events += _mark_load_balancers_absent(connection, group, [row for row in rows if row.id in set(report.absent)])
         looks += _requested_rechecks(rows, complete={*report.absent, *report.lacking})
     for ids in split_into_batches(sorted(set(report.present))):
-        events += _mark_present(connection, group, ids)
+        events += _mark_load_balancers_present(connection, group, ids)
     if report.renewed:
         titles = read_device_titles(connection, group.environment, group.group_number)
         events += _renewed_device_events(group, [titles.get(name, name) for name in report.renewed])
@@ -167,7 +167,7 @@ def _requested_rechecks(rows: Iterable[Any], *, complete: set[str]) -> list[Rech
     ]
 
 
-def _mark_absent(connection: Connection, group: Any, rows: Sequence[Any]) -> list[EventRow]:
+def _mark_load_balancers_absent(connection: Connection, group: Any, rows: Sequence[Any]) -> list[EventRow]:
     # Lasting absences are reported again and again; only the first report is an event.
     ids = [row.id for row in rows if row.operating_reason != ABSENT_REASON]
     if not ids:
@@ -177,7 +177,7 @@ def _mark_absent(connection: Connection, group: Any, rows: Sequence[Any]) -> lis
     return _finding_events(group, shown, "load_balancer_absent", "missing on every reachable device")
 
 
-def _mark_present(connection: Connection, group: Any, ids: Sequence[str]) -> list[EventRow]:
+def _mark_load_balancers_present(connection: Connection, group: Any, ids: Sequence[str]) -> list[EventRow]:
     rows = [row for row in _read_expected_with_owners(connection, group, ids) if row.operating_reason == ABSENT_REASON]
     if not rows:
         return []

@@ -69,7 +69,7 @@ def record_observations(connection: Connection, report: ReportStatus) -> ReportR
     for kind, statement in _SET_STATUS.items():
         rows = _status_parameters(report.statuses, kind)
         if rows:
-            connection.execute(statement, [{**row, **_bound_values(group)} for row in rows])
+            connection.execute(statement, [{**row, **_group_parameters(group)} for row in rows])
     for batch in split_into_batches(report.statistics):
         _store_statistics(connection, group, batch)
     return ReportReceipt(reached_count=group.reached_count)
@@ -113,7 +113,7 @@ def _record_as_newest(connection: Connection, report: ReportStatus) -> Any:
     of_another = func.coalesce(_shard.c.observed_session_id, "") != report.session_id
     statement = (
         update(_shard)
-        .where(_is_observer(report), or_(of_another, _shard.c.observed_number <= report.number))
+        .where(_is_observing_agent(report), or_(of_another, _shard.c.observed_number <= report.number))
         .values(observed_session_id=report.session_id, observed_number=report.number)
     )
     return update_returning(statement, *_GROUP_COLUMNS, by=_shard.c.id == report.shard_id).first_row(connection)
@@ -123,10 +123,10 @@ _GROUP_COLUMNS = (_shard.c.environment, _shard.c.group_number, _REACHED_COUNT)
 
 
 def _observed_query(report: ReportStatus) -> Select[Any]:
-    return select(*_GROUP_COLUMNS).where(_is_observer(report))
+    return select(*_GROUP_COLUMNS).where(_is_observing_agent(report))
 
 
-def _is_observer(report: ReportStatus) -> ColumnElement[bool]:
+def _is_observing_agent(report: ReportStatus) -> ColumnElement[bool]:
     """Return the SQL condition that the shard is the common shard of the group that the report's session observes."""
     return and_(
         _shard.c.id == report.shard_id,
@@ -151,7 +151,7 @@ def _status_parameters(statuses: Sequence[ObservedStatus], kind: str) -> list[di
     ]
 
 
-def _bound_values(group: Any) -> dict[str, Any]:
+def _group_parameters(group: Any) -> dict[str, Any]:
     return {"b_environment": group.environment, "b_group": group.group_number}
 
 
@@ -203,7 +203,7 @@ def _store_statistics(connection: Connection, group: Any, batch: Sequence[Observ
         .where(is_in_list(listener.c.id, latest), _is_in_group(listener))
         .order_by(listener.c.id)
         .with_for_update(read=True, key_share=True),
-        _bound_values(group),
+        _group_parameters(group),
     ).all()
     if not known:
         return

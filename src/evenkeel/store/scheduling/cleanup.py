@@ -46,7 +46,7 @@ def _overdue_conditions(deadline_seconds: float) -> tuple[Any, ...]:
     )
 
 
-def overdue_ids_query(deadline_seconds: float, limit: int) -> Select[Any]:
+def overdue_load_balancer_ids_query(deadline_seconds: float, limit: int) -> Select[Any]:
     """Return a query for the ids of at most ``limit`` load balancers that are PENDING past their deadline,
     longest first. ``deadline_seconds``: the option; a deadline twice as far in the future counts as past,
     too.
@@ -59,9 +59,9 @@ def overdue_ids_query(deadline_seconds: float, limit: int) -> Select[Any]:
     )
 
 
-def read_overdue_ids(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
+def read_overdue_load_balancer_ids(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
     """Return the ids of at most ``limit`` load balancers that are PENDING past their deadline, longest first."""
-    return list(connection.scalars(overdue_ids_query(deadline_seconds, limit)))
+    return list(connection.scalars(overdue_load_balancer_ids_query(deadline_seconds, limit)))
 
 
 def mark_overdue_load_balancers(connection: Connection, limit: int, deadline_seconds: float) -> int:
@@ -69,7 +69,7 @@ def mark_overdue_load_balancers(connection: Connection, limit: int, deadline_sec
     event; return their number.
     """
     reason = f"not confirmed by its device within {deadline_seconds:g} s; still being retried"
-    ids = read_overdue_ids(connection, limit, deadline_seconds)
+    ids = read_overdue_load_balancer_ids(connection, limit, deadline_seconds)
     # checked again under the lock: a report or another sweeper may have come first
     rows = connection.execute(
         locked_states_query().where(is_in_list(_load_balancer.c.id, ids), *_overdue_conditions(deadline_seconds))

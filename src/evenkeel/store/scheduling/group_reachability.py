@@ -22,7 +22,7 @@ from evenkeel.store.ownership.device_titles import read_device_titles, read_titl
 from evenkeel.store.ownership.sql import ConcurrentUpdate, is_live, owner_from_row
 from evenkeel.store.records import schema
 from evenkeel.store.reports.operating import set_operating_statuses, updated_at_expression
-from evenkeel.store.scheduling.rules import reach_from_row
+from evenkeel.store.scheduling.rules import reachability_from_row
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 _agent, _device_group, _load_balancer, _shard = schema.agent, schema.device_group, schema.load_balancer, schema.shard
@@ -30,7 +30,7 @@ _agent, _device_group, _load_balancer, _shard = schema.agent, schema.device_grou
 OFFLINE_STATUS = OperatingStatus.OFFLINE
 
 
-def record_reach(connection: Connection, environment: str, number: int) -> ShardOwner | None:
+def record_reachability(connection: Connection, environment: str, number: int) -> ShardOwner | None:
     """Record a change of a group's reachability, in the group, its load balancers and events; return the
     agent that must observe its devices again, None if nothing changed or the devices are not reached.
     Raises :class:`ConcurrentUpdate` if another controller recorded a change meanwhile.
@@ -39,7 +39,7 @@ def record_reach(connection: Connection, environment: str, number: int) -> Shard
     row = connection.execute(select(_device_group.c.reach, _device_group.c.away_devices).where(*here)).first()
     if row is None:
         return None
-    known = reach_from_row(row)
+    known = reachability_from_row(row)
     agents = read_agents_with_groups(connection, 0.0, environment=environment, group_number=number)
     # Without agents there is no row to read the time from, and nothing can be recent.
     now = agents[0].read_at if agents else float("inf")
@@ -63,7 +63,7 @@ def record_reach(connection: Connection, environment: str, number: int) -> Shard
     if changed.rowcount == 0:
         raise ConcurrentUpdate
     titles = read_device_titles(connection, environment, number)
-    record_events(connection, list(_reach_events(environment, place, known, found, titles)))
+    record_events(connection, list(_reachability_events(environment, place, known, found, titles)))
     return _observing_owner(connection, environment, number) if found.kind is ReachabilityKind.REACHED else None
 
 
@@ -131,7 +131,7 @@ def _set_all_offline(connection: Connection, shard_ids: Sequence[ShardId], reaso
         set_operating_statuses(connection, some, OFFLINE_STATUS, reason)
 
 
-def _reach_events(
+def _reachability_events(
     environment: str, place: str, known: Reachability, found: Reachability, titles: Mapping[str, str]
 ) -> Iterable[EventRow]:
     for names, kind, told in (
@@ -194,7 +194,7 @@ def read_groups_out_of_reach(connection: Connection) -> tuple[UnreachableGroup, 
         UnreachableGroup(
             environment=row.environment,
             number=row.number,
-            reach=reach_from_row(row),
+            reach=reachability_from_row(row),
             tenants=row.tenants,
             device_driver=row.device_driver,
             titles=titles[row.environment, row.number],

@@ -26,7 +26,7 @@ class GroupRules(Value):
     """Recorded reachability of the group's devices."""
 
 
-def reach_from_row(row: Any) -> Reachability:
+def reachability_from_row(row: Any) -> Reachability:
     """Return the recorded reachability of the devices from a device group's row."""
     return Reachability(kind=ReachabilityKind(row.reach), away=name_list_decoder.decode(row.away_devices))
 
@@ -63,7 +63,7 @@ def read_group_rules(
                 failback=FailbackMode(row.failback),
                 halted=row.halted_at is not None,
             ),
-            reach=reach_from_row(row),
+            reach=reachability_from_row(row),
         )
         for row in rows
         if row.number is not None

@@ -77,7 +77,7 @@ def place_on_shard(
     """
     # The shard, then the load balancer, then agents, then the group: the order of locks in ownership/sql.py.
     shard, made = _find_or_insert_shard(connection, environment, project_id, group_number, home_agent_id)
-    _assign_shard(connection, load_balancer_id, shard, deadline_seconds)
+    _assign_load_balancer_to_shard(connection, load_balancer_id, shard, deadline_seconds)
     if made and connection.execute(_MARK_HOME, _home_parameters(shard)).rowcount == 0:
         raise ConcurrentUpdate  # the agent was deleted meanwhile, or is of another group
     there = connection.execute(
@@ -203,7 +203,7 @@ _READ_SHARD_OF_PROJECT = select(_shard).where(
 )
 
 
-def _assign_shard(
+def _assign_load_balancer_to_shard(
     connection: Connection, load_balancer_id: LoadBalancerId, shard: Any, deadline_seconds: float
 ) -> None:
     """Write the shard to the load balancer's row. Raises :class:`ConcurrentUpdate` if it was placed or removed

@@ -156,7 +156,7 @@ class SqlScheduling:
     async def record_reachability(self, environment: str, group_number: int) -> ShardOwner | None:
         try:
             return await self._db.write(
-                lambda connection: group_reachability.record_reach(connection, environment, group_number)
+                lambda connection: group_reachability.record_reachability(connection, environment, group_number)
             )
         except ConcurrentUpdate:
             return None  # another controller recorded it first
@@ -172,7 +172,9 @@ class SqlScheduling:
     async def mark_overdue_load_balancers(self, *, limit: int) -> int:
         seconds = self._options.pending_deadline_seconds
         size = min(limit, MAX_IDS_PER_STATEMENT)
-        if not await self._db.read(lambda connection: cleanup.read_overdue_ids(connection, size, seconds)):
+        if not await self._db.read(
+            lambda connection: cleanup.read_overdue_load_balancer_ids(connection, size, seconds)
+        ):
             return 0  # the usual case, without taking the write lock
         return await self._db.write(lambda connection: cleanup.mark_overdue_load_balancers(connection, size, seconds))
 

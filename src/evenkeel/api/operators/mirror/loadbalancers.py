@@ -123,4 +123,4 @@ async def take_lease(services: Services, call: Call, body: MirrorLease) -> Answe
     query_options(call, ())
     # refuses providers that do not exist
     await services.providers.device_driver_of(body.provider)
-    return json_answer(await services.mirrors.take_lease(body.provider, body.holder, body.seconds))
+    return json_answer(await services.mirrors.take_writer_lease(body.provider, body.holder, body.seconds))
