@@ -27,7 +27,7 @@ import aiohttp
 from benchmarks import reaction, services, throughput
 from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import VipAddress, choose_vip_address
-from evenkeel.demo.authority import CertificateAuthority, add_certificate
+from evenkeel.demo.authority import CertificateAuthority, store_certificate
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.device_kinds.leftovers import haproxy_pids
@@ -147,7 +147,7 @@ class Bench:
         self._certificate_file.touch(mode=0o600)
         self._certificate_file.write_text(issued.certificate + issued.private_key)
         client = self._cluster.client()
-        reference = await asyncio.to_thread(add_certificate, client, tenant.project_id, "www", issued)
+        reference = await asyncio.to_thread(store_certificate, client, tenant.project_id, "www", issued)
         listener = {
             "loadbalancer_id": tenant.load_balancer_id,
             "protocol": "TERMINATED_HTTPS",

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.devices.haproxy.render.load_balancer import render_load_balancer
-from evenkeel.haproxyd.haproxy.binary import Binary
+from evenkeel.haproxyd.haproxy.binary import HaproxyBinary
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.live_policies import LivePolicies
 from evenkeel.haproxyd.haproxy.config.loaded import remove_unused_backends
@@ -36,10 +36,10 @@ class Drawn(NamedTuple):
     plan: RuntimePlan
 
 
-def binary(release: str) -> Binary:
+def binary(release: str) -> HaproxyBinary:
     """A HAProxy of this branch, at a patch level that has all its features."""
     major, minor = release.split(".")
-    return Binary(path=Path("haproxy"), version=f"{release}.99", release=(int(major), int(minor)))
+    return HaproxyBinary(path=Path("haproxy"), version=f"{release}.99", release=(int(major), int(minor)))
 
 
 def configuration(trees: Mapping[str, ServiceDefinition]) -> HaproxyConfig:

@@ -17,7 +17,7 @@ from evenkeel.demo.addresses import VipAddress, choose_vip_address
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.device_kinds.leftovers import haproxy_pids
-from evenkeel.demo.traffic import Traffic
+from evenkeel.demo.traffic import TrafficGenerator
 from evenkeel.devices.haproxy.client import DaemonClient
 from evenkeel.devices.haproxy.options import parse_options
 from evenkeel.haproxyd import wire
@@ -75,8 +75,8 @@ class Street:
         await create(tenant, website(self._subnet_id, self.address(house), ports, backends))
         return tenant
 
-    def traffic(self, house: int) -> Traffic:
-        return Traffic(self.address(house), self.port)
+    def traffic(self, house: int) -> TrafficGenerator:
+        return TrafficGenerator(self.address(house), self.port)
 
     def partition(self, project_id: str) -> str:
         return f"{ENVIRONMENT}_{project_id}"
@@ -105,7 +105,7 @@ class Street:
             await daemon.close()
 
 
-async def more(*traffic: Traffic) -> None:
+async def more(*traffic: TrafficGenerator) -> None:
     """Wait until each has sent some more requests."""
     wanted = [each.counts.sent + REQUESTS_MEANWHILE for each in traffic]
     await eventually(
@@ -114,7 +114,7 @@ async def more(*traffic: Traffic) -> None:
     )
 
 
-async def unbindable(street: Street, project_id: str, house: int, healthy: Tenant, *traffic: Traffic) -> None:
+async def unbindable(street: Street, project_id: str, house: int, healthy: Tenant, *traffic: TrafficGenerator) -> None:
     """Somebody else listens where a load balancer is to be; when they have gone, it comes."""
     with contextlib.closing(socket.create_server((street.address(house), street.port))):
         bad = await street.build(project_id, house)
@@ -126,7 +126,7 @@ async def unbindable(street: Street, project_id: str, house: int, healthy: Tenan
     await settled(bad)
 
 
-async def broken_certificate(street: Street, project_id: str, house: int, *traffic: Traffic) -> None:
+async def broken_certificate(street: Street, project_id: str, house: int, *traffic: TrafficGenerator) -> None:
     """One whose certificate is nothing that HAProxy can read."""
     listening = wire.Frontend(
         name="secure",
@@ -157,7 +157,7 @@ async def broken_certificate(street: Street, project_id: str, house: int, *traff
     assert bad.id not in {one.id for one in (await asyncio.to_thread(street.side.daemon.partitions))[0].load_balancers}
 
 
-async def crash_loop(street: Street, project_id: str, neighbour: Traffic) -> None:
+async def crash_loop(street: Street, project_id: str, neighbour: TrafficGenerator) -> None:
     """Its HAProxy dies again and again."""
     folder = str(street.cluster.directory / "devices" / "partitions" / street.partition(project_id))
     for _ in range(DEATHS):
@@ -191,7 +191,7 @@ async def test_faults_of_one_tenant_fail_no_request_of_another(cluster: Cluster)
         await serves_again(street.traffic(20))
 
 
-async def serves_again(traffic: Traffic) -> None:
+async def serves_again(traffic: TrafficGenerator) -> None:
     """Requests are answered, if not from the first one on."""
     traffic.start()
     try:

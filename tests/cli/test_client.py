@@ -12,7 +12,7 @@ from evenkeel.cli.client import (
     Client,
     EndpointsUnreachable,
     UsageError,
-    checked_endpoint,
+    parse_endpoint_url,
     quote_segment,
 )
 from tests.cli.stub import Stub, served
@@ -122,7 +122,7 @@ def test_an_answer_that_is_not_json_is_reported_as_another_programs(stub: Stub) 
 @pytest.mark.parametrize("text", ["", "127.0.0.1:9876", "ftp://host", "http://"])
 def test_an_endpoint_must_be_a_url(text: str) -> None:
     with pytest.raises(UsageError, match="is not a URL"):
-        checked_endpoint(text)
+        parse_endpoint_url(text)
 
 
 def test_an_id_cannot_leave_its_segment() -> None:

@@ -13,7 +13,7 @@ import trustme
 from evenkeel.api.app import create_app
 from evenkeel.cmd.configuration import loading
 from evenkeel.cmd.controllers.admission import open_admission
-from evenkeel.cmd.controllers.serving import Server, configured_server
+from evenkeel.cmd.controllers.serving import ApiHttpServer, configured_server
 from evenkeel.cmd.options import identity_options, options
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import open_store
@@ -53,7 +53,7 @@ class Certificates:
 
 
 @contextlib.asynccontextmanager
-async def serving(folder: Path, text: str) -> AsyncIterator[tuple[str, Server]]:
+async def serving(folder: Path, text: str) -> AsyncIterator[tuple[str, ApiHttpServer]]:
     """A server as configured, and its host and port."""
     conf = load(folder, text)
     store = open_store(f"sqlite:///{await new_file(folder)}")

@@ -7,7 +7,7 @@ import pytest
 
 from evenkeel.demo import outcome, tenant, waiting
 from evenkeel.demo.__main__ import main
-from evenkeel.demo.traffic import Traffic
+from evenkeel.demo.traffic import TrafficGenerator
 from tests.demo.patience import START_SECONDS, be_patient
 
 TAKEOVER_SECONDS = 30.0
@@ -19,5 +19,5 @@ if __name__ == "__main__":
     patch.setattr(waiting, "STEP_SECONDS", START_SECONDS)
     patch.setattr(tenant, "WAIT_SECONDS", START_SECONDS)
     patch.setattr(outcome, "TAKEOVER_SECONDS", TAKEOVER_SECONDS)
-    patch.setitem(Traffic.__init__.__kwdefaults__, "pause_seconds", float(sys.argv[1]))
+    patch.setitem(TrafficGenerator.__init__.__kwdefaults__, "pause_seconds", float(sys.argv[1]))
     sys.exit(main(sys.argv[2:]))

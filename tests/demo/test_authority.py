@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.demo.authority import CertificateAuthority
-from evenkeel.demo.traffic import TlsClient, Traffic, TrafficConnection
+from evenkeel.demo.traffic import TlsClient, TrafficConnection, TrafficGenerator
 from tests.waiting import eventually
 
 NAME = "www.example.org"
@@ -32,7 +32,7 @@ async def test_traffic_over_tls_counts_the_certificates_that_it_is_shown(tmp_pat
     async with await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context) as server:
         port = server.sockets[0].getsockname()[1]
         tls = TlsClient(authority.client_context(), NAME)
-        traffic = Traffic("127.0.0.1", port, clients=2, pause_seconds=0.001, tls=tls)
+        traffic = TrafficGenerator("127.0.0.1", port, clients=2, pause_seconds=0.001, tls=tls)
         traffic.start()
         await eventually(lambda: traffic.counts.certificates[issued.sha256] > 2 and traffic.counts.answers["ok"] > 5)
         counts = await traffic.stop()

@@ -17,19 +17,19 @@ from evenkeel.demo.processes import ProcessFailed, stop_all
 from evenkeel.demo.workspace import Workspace
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.kernel_table import read_table_outline
-from evenkeel.haproxyd.layer4.netlink import Netfilter
+from evenkeel.haproxyd.layer4.netlink import NetfilterSocket
 from tests.waiting import eventually
 
 
 @pytest.fixture
 async def side(tmp_path: Path) -> AsyncIterator[HaproxyDevices]:
-    workshop = Workspace(tmp_path)
-    made = HaproxyDevices(workshop)
+    workspace = Workspace(tmp_path)
+    made = HaproxyDevices(workspace)
     try:
         await made.start()
         yield made
     finally:
-        stop_all(list(workshop.processes.values()))
+        stop_all(list(workspace.processes.values()))
         await asyncio.to_thread(made.close)
         assert made.haproxy_pids() == []
 
@@ -106,7 +106,7 @@ async def test_closing_ends_what_outlives_the_daemon(side: HaproxyDevices) -> No
 
 
 def has_table(name: str) -> bool:
-    with Netfilter() as netfilter:
+    with NetfilterSocket() as netfilter:
         return bool(read_table_outline(netfilter, name).rules)
 
 

@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from evenkeel.demo.narration import LiveNarrator, Narrator, render_live_view
+from evenkeel.demo.narration import LiveProgressPrinter, ProgressPrinter, render_live_view
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.traffic import TrafficCounts
 
@@ -13,14 +13,14 @@ AGENT = {"host": "host-1", "alive": True, "acting_shards": 2, "home_shards": 1, 
 
 def test_a_pipe_gets_one_line_a_saying_however_long() -> None:
     out = io.StringIO()
-    Narrator(Console(file=out, width=40)).say("[x] " + "word " * 30)
+    ProgressPrinter(Console(file=out, width=40)).say("[x] " + "word " * 30)
     assert out.getvalue().count("\n") == 1
     assert " s  [x] word" in out.getvalue()
 
 
 def test_a_terminal_shows_agents_traffic_and_events() -> None:
     out = io.StringIO()
-    narrator = LiveNarrator(Console(file=out, width=100, force_terminal=True))
+    narrator = LiveProgressPrinter(Console(file=out, width=100, force_terminal=True))
     narrator.picture.agents = [AGENT, AGENT | {"host": "host-2", "alive": False}]
     narrator.picture.events = [{"text": "host-2 took over"}]
     narrator.picture.counts = TrafficCounts(sent=9, failed=1)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from evenkeel.demo.backend import http_response, keeps_alive
-from evenkeel.demo.traffic import RequestFailed, Traffic, TrafficCounts, parse_head
+from evenkeel.demo.traffic import RequestFailed, TrafficCounts, TrafficGenerator, parse_head
 from tests.waiting import eventually
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -31,7 +31,7 @@ async def server(serve: Serve) -> AsyncIterator[int]:
 
 async def traffic_until(port: int, enough: Callable[[TrafficCounts], bool]) -> TrafficCounts:
     """Run traffic until there is enough of it."""
-    traffic = Traffic("127.0.0.1", port, clients=2, pause_seconds=0.001)
+    traffic = TrafficGenerator("127.0.0.1", port, clients=2, pause_seconds=0.001)
     traffic.start()
     try:
         await eventually(lambda: enough(traffic.counts))

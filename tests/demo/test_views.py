@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evenkeel.demo.views import member_differences, ownership_violations, unsettled_objects
+from evenkeel.demo.views import member_differences, ownership_violations, unsettled_object_texts
 
 
 def agent(name: str, *serving: tuple[str, int], alive: bool = True) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def test_objects_that_are_not_active_are_named() -> None:
         {"id": "1", "name": "web", "provisioning_status": "ACTIVE"},
         {"id": "2", "name": "", "provisioning_status": "ERROR"},
     ]
-    assert unsettled_objects(rows) == ["2 is ERROR"]
+    assert unsettled_object_texts(rows) == ["2 is ERROR"]
 
 
 def test_devices_that_hold_what_is_wanted_do_not_differ() -> None:

@@ -139,7 +139,7 @@ class Rig:
         http, https = (url.rpartition(":")[2] for url in ports)
         given = {"http": http, "https": https, "connections": connections, "seconds": seconds, "seed": seed}
         words = [word for name, value in given.items() for word in (f"--{name}", str(value))]
-        return self.cluster.workshop.get_process("strangers", "tests.fuzz.clients", words)
+        return self.cluster.workspace.get_process("strangers", "tests.fuzz.clients", words)
 
     # -- the honest
 

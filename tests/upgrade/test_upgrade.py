@@ -16,7 +16,7 @@ from evenkeel.cli.client import API_PATH
 from evenkeel.demo import cluster as clusters
 from evenkeel.demo.addresses import choose_vip_address
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.traffic import Traffic
+from evenkeel.demo.traffic import TrafficGenerator
 from tests.acceptance.tenant import Tenant, session, settled
 from tests.acceptance.websites import create, website
 from tests.upgrade.last_release import MixedWorkspace, NotThere, environment_of, installed, version_and_commit
@@ -130,7 +130,7 @@ async def loses_nothing(cluster: Cluster, workspace: type[MixedWorkspace]) -> No
         for tenant in tenants:
             await tenant.create(subnet["id"])
         await settled(site, *tenants)
-        traffic, writers = Traffic(address, place.port, clients=2), [Writer(tenant) for tenant in tenants]
+        traffic, writers = TrafficGenerator(address, place.port, clients=2), [Writer(tenant) for tenant in tenants]
         traffic.start()
         for writer in writers:
             writer.start()

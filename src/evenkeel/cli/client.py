@@ -94,7 +94,7 @@ class Client:
         """Initialize the client. ``ca_file``: CA certificates instead of the system's; ``login_help``: advice added to
         the error for a 401. Raises :class:`UsageError` for an invalid endpoint or file.
         """
-        self._endpoints = [checked_endpoint(item) for item in endpoints]
+        self._endpoints = [parse_endpoint_url(item) for item in endpoints]
         if not self._endpoints:
             raise UsageError("no endpoint is given")
         self._timeout_seconds = timeout_seconds
@@ -159,7 +159,7 @@ class Client:
         self, endpoint: str, method: str, path: str, query: Mapping[str, Any] | None, body: Any, timeout_seconds: float
     ) -> Any:
         url = f"{endpoint}{path}" + (f"?{urlencode(query, doseq=True)}" if query else "")
-        # checked_endpoint() took http and https only
+        # parse_endpoint_url() took http and https only
         request = urllib.request.Request(url, method=method, headers={"Accept": "application/json"})  # noqa: S310
         for name, value in self._login.items():
             request.add_unredirected_header(name, value)
@@ -180,7 +180,7 @@ class Client:
         return _decode_json(content)
 
 
-def checked_endpoint(text: str) -> str:
+def parse_endpoint_url(text: str) -> str:
     """Return the endpoint without a trailing slash. Raises :class:`UsageError` if it is no HTTP URL."""
     endpoint = text.strip().rstrip("/")
     parts = urlsplit(endpoint)

@@ -87,7 +87,7 @@ MAX_WIDTH = 100
 MIN_WIDTH = 60
 
 
-class Help(HelpCommand):
+class ShowHelp(HelpCommand):
     """Show the commands, or the help of one."""
 
     def take_action(self, parsed_args: Namespace) -> int:

@@ -45,13 +45,13 @@ from evenkeel.cli import (
 from evenkeel.cli.base import CommandApp
 from evenkeel.cli.client import Client, ClientError, UsageError
 from evenkeel.cli.config_import.command import ImportConfig
-from evenkeel.cli.help import Help, print_help
+from evenkeel.cli.help import ShowHelp, print_help
 from evenkeel.cli.login import login_headers, login_help
 from evenkeel.cli.moving_in.command import ImportLbaas
 from evenkeel.cli.moving_in.octavia.command import ImportOctavia
 from evenkeel.cli.moving_in.switching.command import SwitchOver
 from evenkeel.cli.progress import WAIT_OPTION
-from evenkeel.cli.terminal import EscapedStream
+from evenkeel.cli.terminal import ControlEscapingStream
 from evenkeel.cli.top.command import ShowTop
 from evenkeel.core.kit.similar import similar_names
 
@@ -149,8 +149,8 @@ class EvenKeelApp(CommandApp):
             command_manager=manager,
             deferred_help=True,  # --help after a command is that command's
         )
-        manager.add_command("help", Help)
-        self.stderr = EscapedStream(self.stderr)
+        manager.add_command("help", ShowHelp)
+        self.stderr = ControlEscapingStream(self.stderr)
 
     def build_option_parser(
         self, description: str | None, version: str | None, argparse_kwargs: dict[str, Any] | None = None

@@ -6,7 +6,7 @@ from typing import TextIO
 from evenkeel.cli.columns import escape_controls
 
 
-class EscapedStream(io.TextIOBase):
+class ControlEscapingStream(io.TextIOBase):
     """A text stream that escapes control characters, except for line breaks and tabs, and writes to
     ``stream``.
     """

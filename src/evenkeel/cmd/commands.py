@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 
 from evenkeel import __version__
-from evenkeel.cmd.options.extras import missing_packages, pip_install
+from evenkeel.cmd.options.extras import missing_packages, pip_install_command
 
 EXIT_CODE_NOT_INSTALLED = 2
 """Exit code for missing libraries, the same as for an invalid configuration."""
@@ -64,7 +64,7 @@ def _run_main(command: str, module: str, *extras: str) -> int:
         return 0
     missing = [missing_packages(extra) for extra in extras]
     if all(missing):
-        choices = " or ".join(pip_install(extra) for extra in extras)
+        choices = " or ".join(pip_install_command(extra) for extra in extras)
         print(f"{command}: not installed: {', '.join(missing[0])}. Install what it needs: {choices}", file=sys.stderr)
         return EXIT_CODE_NOT_INSTALLED
     result: int = import_module(module).main()

@@ -21,15 +21,15 @@ from evenkeel.cmd.options.haproxyd_options import daemon_name, daemon_settings, 
 from evenkeel.cmd.options.logging_options import LOG_OPTIONS
 from evenkeel.cmd.options.tracing_options import open_tracing
 from evenkeel.cmd.process.logs import set_log_level, set_up_logs
-from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint, metrics_tls
-from evenkeel.cmd.process.passwords import new_password
+from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint, metrics_tls_context
+from evenkeel.cmd.process.passwords import read_new_password
 from evenkeel.cmd.process.reloading import OptionReloader, ignore_hangup
 from evenkeel.cmd.process.runtime import handle_stop_signals, tune_collector
 from evenkeel.cmd.process.service_manager import ServiceManager
 from evenkeel.cmd.process.start_log import log_start
 from evenkeel.config.problems import Problems
 from evenkeel.core.kit.errors import EvenKeelError, Invalid
-from evenkeel.haproxyd.api.credentials import Credentials, add_agent
+from evenkeel.haproxyd.api.credentials import AgentCredentials, add_agent
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates, server_context
 from evenkeel.haproxyd.daemon import HaproxyDaemon, lock_state_dir
 from evenkeel.haproxyd.partition.manager import PartitionManager
@@ -112,12 +112,12 @@ async def check_configuration(conf: cfg.ConfigOpts) -> None:
     """Check the configuration by reading all named files. Raises :class:`ValueError` with all problems."""
     with Problems() as problems:
         problems.collect_from(lambda: daemon_settings(conf))
-        problems.collect_from(lambda: metrics_tls(conf))
+        problems.collect_from(lambda: metrics_tls_context(conf))
         problems.collect_from(lambda: open_tracing(conf, PROCESS_NAME)())
         http = problems.collect_from(lambda: http_settings(conf))
         if http:
             problems.collect_from(lambda: server_context(http.certificate, http.key))
-            problems.collect_from(lambda: Credentials(http.credentials_file))
+            problems.collect_from(lambda: AgentCredentials(http.credentials_file))
 
 
 async def run_daemon(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
@@ -206,7 +206,7 @@ def add_agent_password(file: Path, name: str) -> int:
     and :class:`OSError`.
     """
     try:
-        password = new_password(name, from_stdin=not sys.stdin.isatty())
+        password = read_new_password(name, from_stdin=not sys.stdin.isatty())
     except Invalid as error:
         raise ValueError(f"--add-agent {name}: {error}") from error
     add_agent(file, name, password)

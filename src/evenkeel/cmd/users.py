@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from evenkeel.api.identity.users import User, checked_user, format_user_line, read_users
 from evenkeel.api.policy.defaults import ADMINISTRATOR_ROLES, all_roles
 from evenkeel.cmd.configuration.nearest import name_suggestion
-from evenkeel.cmd.process.passwords import new_password
+from evenkeel.cmd.process.passwords import read_new_password
 from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving.password_file import replace_line
 from evenkeel.serving.password_hash import PasswordHash, hash_password, new_salt
@@ -129,7 +129,7 @@ def _existing_user(users: Mapping[str, User], name: str) -> User:
 
 
 def _user_with_new_password(user: User, options: argparse.Namespace) -> User:
-    password = new_password(user.name, from_stdin=options.password_stdin)
+    password = read_new_password(user.name, from_stdin=options.password_stdin)
     return replace(user, hash=hash_password(password, new_salt()))
 
 

@@ -23,7 +23,7 @@ from evenkeel.demo.configuration import Sections, merge_sections
 from evenkeel.demo.controls import FaultControls
 from evenkeel.demo.dashboard_proxy import DashboardProxy
 from evenkeel.demo.locked_directory import DirectoryInUse, locked_directory
-from evenkeel.demo.narration import Narrator, open_narrator
+from evenkeel.demo.narration import ProgressPrinter, open_progress_printer
 from evenkeel.demo.octavia import installation, mariadb
 from evenkeel.demo.octavia.host import PROJECT_ID, OctaviaHost
 from evenkeel.demo.octavia.story import OctaviaScenario
@@ -110,7 +110,7 @@ async def run_demo(directory: Path, *, device: str, once: bool, venv: Path | Non
     None: no Octavia. Raises :class:`asyncio.CancelledError` at a signal.
     """
     cancel_on_signals()
-    narrator = open_narrator()
+    narrator = open_progress_printer()
     place, authority = choose_vip_address(random.SystemRandom()), CertificateAuthority()
     root_file = write_root_certificate(authority, directory)
     zone, proof = choose_challenge(place)
@@ -188,7 +188,7 @@ def cancel_on_signals() -> None:
 
 
 async def keep_running_until_interrupted(
-    cluster: Cluster, story: Scenario, narrator: Narrator, controls: FaultControls
+    cluster: Cluster, story: Scenario, narrator: ProgressPrinter, controls: FaultControls
 ) -> None:
     """Offer the controls and show measurements and hints; then start processes that ended again, after
     :data:`RESTART_SECONDS`, until cancelled, and return. Raises :class:`ProcessFailed` if one does not
@@ -245,7 +245,7 @@ def fetch_command(root_file: Path, place: VipAddress) -> str:
     return f"curl --cacert {shlex.quote(str(root_file))} --resolve {server}:{place.address} https://{server}/"
 
 
-def print_result(outcome: DemoResult, narrator: Narrator) -> int:
+def print_result(outcome: DemoResult, narrator: ProgressPrinter) -> int:
     """Compare the measurements with the guarantees, print the result, and end the output; returns the exit
     code, 1 if a guarantee was violated.
     """

@@ -96,7 +96,7 @@ class CertificateAuthority:
         return fingerprint
 
 
-def add_certificate(
+def store_certificate(
     client: Client, project_id: str, name: str, issued: IssuedCertificate, *, replace: bool = False
 ) -> str:
     """Add a certificate to the controllers' key manager, and return its reference. ``replace``: an existing

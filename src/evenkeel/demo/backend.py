@@ -20,7 +20,7 @@ def http_response(name: str) -> bytes:
     return head.encode() + body
 
 
-async def serve(name: str, port_file: Path, port: int) -> None:
+async def serve_backend(name: str, port_file: Path, port: int) -> None:
     """Answer HTTP requests on 127.0.0.1 with the backend's name until SIGTERM; writes the port to
     ``port_file``. ``port`` 0: a free one. Raises :class:`OSError` if the port is taken.
     """
@@ -60,4 +60,4 @@ def write_port_file(port_file: Path, port: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])))
+    asyncio.run(serve_backend(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])))

@@ -51,14 +51,14 @@ class Cluster:
         agent_options: Sections | None = None,
         start_seconds: float = START_SECONDS,
     ) -> None:
-        self.workshop = Workspace(directory, start_seconds=start_seconds)
-        self.directory = self.workshop.directory
-        self.processes = self.workshop.processes
+        self.workspace = Workspace(directory, start_seconds=start_seconds)
+        self.directory = self.workspace.directory
+        self.processes = self.workspace.processes
         self.environment = environment
         self.database = database or f"sqlite:///{self.directory}/evenkeel.db"
         self.transport_url = transport_url or f"embedded://{self.directory}/bus.db"
         self.side = self._make_devices(device, device_names, device_options or {}, emulator_arguments)
-        self._certificates_key = self.workshop.write_secret(
+        self._certificates_key = self.workspace.write_secret(
             "certificates.key", b64encode(token_bytes(32)).decode() + "\n"
         )
         self._controller_options = controller_options or {}
@@ -71,9 +71,9 @@ class Cluster:
         self, device: str, names: Sequence[str] | None, options: Sections, arguments: Sequence[str]
     ) -> DeviceKind:
         if device == "bigip":
-            return BigipDevices(self.workshop, names=names or BIGIP_NAMES, arguments=arguments)
+            return BigipDevices(self.workspace, names=names or BIGIP_NAMES, arguments=arguments)
         if device == "haproxy":
-            return HaproxyDevices(self.workshop, names=names or HAPROXY_NAMES, options=options)
+            return HaproxyDevices(self.workspace, names=names or HAPROXY_NAMES, options=options)
         raise ValueError(f"device: {device!r} is not one of {', '.join(DEVICES)}")
 
     # -- properties
@@ -125,7 +125,7 @@ class Cluster:
         :class:`ProcessFailed`.
         """
         name = controller_name(number)
-        file = self.workshop.announcement_path(f"{name}.url")
+        file = self.workspace.announcement_path(f"{name}.url")
         known = self._urls.get(name, "")
         sections = merge_sections(
             {
@@ -149,10 +149,10 @@ class Cluster:
             NO_QUOTAS,
             self._controller_options,
         )
-        process = self.workshop.create_process(name, "evenkeel.cmd.controller", sections)
-        await self.workshop.run(process, written_file_condition(file), "its URL")
+        process = self.workspace.create_process(name, "evenkeel.cmd.controller", sections)
+        await self.workspace.run(process, written_file_condition(file), "its URL")
         self._urls[name] = file.read_text().strip()
-        limit = self.workshop.start_seconds
+        limit = self.workspace.start_seconds
         await process.wait_until(self._answer_probe(number), "the API to answer", timeout_seconds=limit)
         return self._urls[name]
 
@@ -176,14 +176,14 @@ class Cluster:
             self._agent_options,
             options or {},
         )
-        await self._wait_for_registration(host, self.workshop.create_process(agent_name(host), module, sections))
+        await self._wait_for_registration(host, self.workspace.create_process(agent_name(host), module, sections))
 
     async def _wait_for_registration(self, host: str, process: DemoProcess) -> None:
         # The session of a killed process is live until it expires, so only a new one shows that this process has
         # joined.
         sessions = await self._live_sessions(host)
         process.start()
-        waiting = asyncio.get_running_loop().time() + self.workshop.start_seconds
+        waiting = asyncio.get_running_loop().time() + self.workspace.start_seconds
         while not await self._live_sessions(host) - sessions:
             if not process.running or asyncio.get_running_loop().time() > waiting:
                 raise process.failure("did not open a session")
@@ -192,17 +192,19 @@ class Cluster:
     def duplicate_agent(self, host: str) -> DemoProcess:
         """Create a second process with the configuration of a host's agent, to test duplicates; not started yet."""
         file = self.directory / "etc" / f"{agent_name(host)}.ini"
-        return self.workshop.get_process(f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)])
+        return self.workspace.get_process(
+            f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)]
+        )
 
     async def start_backend(self, number: int) -> int:
         """Start a web server that answers with its name, and return its port on 127.0.0.1. Raises
         :class:`ProcessFailed`.
         """
         name = f"backend-{number}"
-        file = self.workshop.announcement_path(f"{name}.port")
+        file = self.workspace.announcement_path(f"{name}.port")
         port = self._backend_ports.get(number, 0)
-        process = self.workshop.get_process(name, "evenkeel.demo.backend", [name, str(file), str(port)])
-        await self.workshop.run(process, file.exists, "its port")
+        process = self.workspace.get_process(name, "evenkeel.demo.backend", [name, str(file), str(port)])
+        await self.workspace.run(process, file.exists, "its port")
         self._backend_ports[number] = int(file.read_text())
         return self._backend_ports[number]
 

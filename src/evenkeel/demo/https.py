@@ -9,7 +9,7 @@ from evenkeel.demo.authority import CertificateAuthority
 from evenkeel.demo.certificate_sources import SERVER_NAME, AcmeCertificates
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.tenant import Tenant
-from evenkeel.demo.traffic import TlsClient, Traffic
+from evenkeel.demo.traffic import TlsClient, TrafficGenerator
 from evenkeel.demo.waiting import wait_until
 
 
@@ -35,7 +35,7 @@ class HttpsWebsite:
         self._say = say
         self._project_id = ""
         tls = TlsClient(authority.client_context(), SERVER_NAME)
-        self.traffic = Traffic(place.address, place.https_port, clients=2, tls=tls)
+        self.traffic = TrafficGenerator(place.address, place.https_port, clients=2, tls=tls)
 
     async def serve(self, load_balancer_id: str, project_id: str, name: str) -> None:
         """Get a certificate, create the listener and start the traffic. Raises

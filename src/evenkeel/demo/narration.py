@@ -28,7 +28,7 @@ class LiveView:
     counts: TrafficCounts = field(default_factory=TrafficCounts)
 
 
-class Narrator:
+class ProgressPrinter:
     """Prints the demo's output as plain lines, for pipes and logs. ``picture``: content of the live view,
     which this class does not show.
     """
@@ -60,7 +60,7 @@ class Narrator:
         """End the output; a plain narrator has nothing to end."""
 
 
-class LiveNarrator(Narrator):
+class LiveProgressPrinter(ProgressPrinter):
     """Narrator that scrolls its lines above a live view of the cluster."""
 
     def __init__(self, console: Console) -> None:
@@ -79,10 +79,10 @@ class LiveNarrator(Narrator):
         return render_live_view(self.picture)
 
 
-def open_narrator() -> Narrator:
+def open_progress_printer() -> ProgressPrinter:
     """Return a narrator for standard output, with a live view on a terminal."""
     console = Console(highlight=False)
-    return LiveNarrator(console) if console.is_terminal else Narrator(console)
+    return LiveProgressPrinter(console) if console.is_terminal else ProgressPrinter(console)
 
 
 def render_live_view(picture: LiveView) -> RenderableType:

@@ -15,12 +15,12 @@ from evenkeel.demo.certificate_sources import AcmeCertificates
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from evenkeel.demo.https import HttpsWebsite
-from evenkeel.demo.narration import Narrator
+from evenkeel.demo.narration import ProgressPrinter
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.survival import kill_and_restart_daemon
 from evenkeel.demo.tenant import Tenant
-from evenkeel.demo.traffic import RequestFailed, Traffic, TrafficConnection
-from evenkeel.demo.views import member_differences, ownership_violations, unsettled_objects
+from evenkeel.demo.traffic import RequestFailed, TrafficConnection, TrafficGenerator
+from evenkeel.demo.views import member_differences, ownership_violations, unsettled_object_texts
 from evenkeel.demo.waiting import wait_until, wait_until_settled
 
 AGENT_HOSTS = ("host-1", "host-2", "host-3")
@@ -43,7 +43,7 @@ class Scenario:
         self,
         cluster: Cluster,
         place: VipAddress,
-        narrator: Narrator,
+        narrator: ProgressPrinter,
         *,
         authority: CertificateAuthority | None = None,
         proof: str = "",
@@ -51,7 +51,7 @@ class Scenario:
         self.outcome = DemoResult(
             create_writes_promised=cluster.side.create_writes_promised,
         )
-        self.traffic = Traffic(place.address, place.port)
+        self.traffic = TrafficGenerator(place.address, place.port)
         self._cluster = cluster
         self._side = cluster.side
         self.place = place
@@ -194,7 +194,7 @@ class Scenario:
         return ownership_violations(agents, shards) if shards else ["there are no shards"]
 
     async def _status_problems(self) -> list[str]:
-        return unsettled_objects(await asyncio.to_thread(self._tenants[1].objects, self._load_balancer_id))
+        return unsettled_object_texts(await asyncio.to_thread(self._tenants[1].objects, self._load_balancer_id))
 
     async def _content_problems(self) -> list[str]:
         wanted = await asyncio.to_thread(self._tenants[1].member_addresses, self._load_balancer_id)

@@ -41,7 +41,7 @@ class TrafficCounts:
     certificates: Counter[str] = field(default_factory=Counter)
 
 
-class Traffic:
+class TrafficGenerator:
     """Sends requests to a VIP by ``clients`` concurrent clients, each with ``pause_seconds`` between two
     requests; every other client keeps its connection. ``tls`` None: plain HTTP.
     """

@@ -37,7 +37,7 @@ def _served_shards(agent: Row) -> set[tuple[str, int]]:
     return {(item["shard_id"], item["epoch"]) for item in agent["serving"]} if agent["alive"] else set()
 
 
-def unsettled_objects(objects: Iterable[Row]) -> list[str]:
+def unsettled_object_texts(objects: Iterable[Row]) -> list[str]:
     """Return a text for each object whose provisioning status is not ACTIVE."""
     return [
         f"{item.get('name') or item['id']} is {item['provisioning_status']}"

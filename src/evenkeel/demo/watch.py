@@ -5,12 +5,12 @@ import contextlib
 
 from evenkeel.cli.client import ClientError
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.narration import EVENTS_SHOWN, Narrator
+from evenkeel.demo.narration import EVENTS_SHOWN, ProgressPrinter
 
 INTERVAL_SECONDS = 0.5
 
 
-async def show_live_view(cluster: Cluster, narrator: Narrator) -> None:
+async def show_live_view(cluster: Cluster, narrator: ProgressPrinter) -> None:
     """Update and redraw the live view every :data:`INTERVAL_SECONDS` until cancelled. While no controller
     answers, agents and events stay unchanged.
     """

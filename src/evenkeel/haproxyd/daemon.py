@@ -15,7 +15,7 @@ import structlog
 
 from evenkeel import __version__
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.api.credentials import Credentials
+from evenkeel.haproxyd.api.credentials import AgentCredentials
 from evenkeel.haproxyd.api.handlers import Handlers
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
@@ -27,7 +27,7 @@ from evenkeel.haproxyd.haproxy.runtime.counters import PartitionCounters
 from evenkeel.haproxyd.health.events import EventRing
 from evenkeel.haproxyd.health.health_log import HealthLogListener
 from evenkeel.haproxyd.health.metrics_server import MetricsServer
-from evenkeel.haproxyd.health.observation import Observer
+from evenkeel.haproxyd.health.observation import PartitionObserver
 from evenkeel.haproxyd.health.ping import PingChecks
 from evenkeel.haproxyd.health.udp_probe import UdpProbe
 from evenkeel.haproxyd.partition.manager import PartitionManager
@@ -53,13 +53,13 @@ class HaproxyDaemon:
     def __init__(self, settings: DaemonSettings, http: HttpSettings) -> None:
         self._settings = settings
         self._http = http
-        self._credentials = Credentials(http.credentials_file)
+        self._credentials = AgentCredentials(http.credentials_file)
         context = server_context(http.certificate, http.key)
         self._counters: dict[str, PartitionCounters] = {}
         self._events = EventRing()
         self.partitions = PartitionManager(settings, on_event=self._on_event, make_counters=self._make_counters)
         self._pings = PingChecks(self.partitions, probe=UdpProbe(refuses=self.partitions.datagrams.server_refuses))
-        self._observer = Observer(
+        self._observer = PartitionObserver(
             self.partitions,
             self._counters,
             newest_event=lambda: self._events.newest,

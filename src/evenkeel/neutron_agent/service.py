@@ -157,8 +157,8 @@ class NeutronAgent:
         if networks and self._loop is not None and not self._stopped.is_set():
             self._loop.call_soon_threadsafe(self._on_networks, networks)
 
-    def _await_in_loop(self, question: Coroutine[Any, Any, T]) -> T:
+    def _await_in_loop(self, coroutine: Coroutine[Any, Any, T]) -> T:
         if self._loop is None:
             raise RuntimeError("not started")
         # Devices are used only in the event loop.
-        return asyncio.run_coroutine_threadsafe(question, self._loop).result(self._settings.timeout_seconds)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(self._settings.timeout_seconds)

@@ -14,7 +14,7 @@ import aiohttp
 from evenkeel.cli.client import API_PATH
 from evenkeel.core.kit.values import Value
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.traffic import Traffic
+from evenkeel.demo.traffic import TrafficGenerator
 from tests.acceptance.history import finals, watch
 from tests.acceptance.history.events import History
 from tests.acceptance.history.faults import Fault, Nemesis
@@ -144,7 +144,7 @@ class Run:
         counts = await traffic.stop()
         self.history.add("traffic", sent=counts.sent, failed=counts.failed, first_failure=counts.first_failure)
 
-    async def _traffic(self, http: aiohttp.ClientSession) -> tuple[str, Traffic]:
+    async def _traffic(self, http: aiohttp.ClientSession) -> tuple[str, TrafficGenerator]:
         """A load balancer before real web servers, which nobody changes; its subnet."""
         body = {"subnet": {"name": "vips", "cidr": self._network.cidr}}
         subnet = (await asyncio.to_thread(self._cluster.client().post, f"{API_PATH}/subnets", body))["subnet"]
@@ -174,14 +174,14 @@ class Run:
             raise RuntimeError(f"the load balancer for traffic was not made: {status} {answer}")
         address = answer["loadbalancer"]["vip_address"]
         await self._answers(address)
-        return subnet["id"], Traffic(address, TRAFFIC_PORT, clients=2, pause_seconds=0.2)
+        return subnet["id"], TrafficGenerator(address, TRAFFIC_PORT, clients=2, pause_seconds=0.2)
 
     async def _answers(self, address: str) -> None:
         """Wait until both web servers have been found up: a good answer three times in a row."""
         good = 0
         async with asyncio.timeout(FILL_SECONDS):
             while good < 3:
-                probe = Traffic(address, TRAFFIC_PORT, clients=1, pause_seconds=0.1)
+                probe = TrafficGenerator(address, TRAFFIC_PORT, clients=1, pause_seconds=0.1)
                 probe.start()
                 await asyncio.sleep(0.5)
                 counts = await probe.stop()

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from evenkeel.cli.client import API_PATH, ApiRefused, ClientError
-from evenkeel.demo.authority import CertificateAuthority, IssuedCertificate, add_certificate
+from evenkeel.demo.authority import CertificateAuthority, IssuedCertificate, store_certificate
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.traffic import TlsClient, Traffic, TrafficConnection
+from evenkeel.demo.traffic import TlsClient, TrafficConnection, TrafficGenerator
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, PATIENCE_SECONDS, Tenant
 from tests.waiting import eventually
 
@@ -40,10 +40,10 @@ class Renewing:
         self._listener_id = ""
         self._reference = ""
 
-    def traffic(self, *, clients: int, pause_seconds: float) -> Traffic:
+    def traffic(self, *, clients: int, pause_seconds: float) -> TrafficGenerator:
         """Clients of the listener, half of which keep their connections."""
         tls = TlsClient(self._context, NAME)
-        return Traffic(self._address, self._port, clients=clients, pause_seconds=pause_seconds, tls=tls)
+        return TrafficGenerator(self._address, self._port, clients=clients, pause_seconds=pause_seconds, tls=tls)
 
     async def listen(self, pool_id: str) -> None:
         """Make the listener, and wait until it answers."""
@@ -98,7 +98,7 @@ class Renewing:
         issued = self._authority.issue(name)
         self.issued.setdefault(name, set()).add(issued.sha256)
         client, project_id = self._cluster.client(), self._tenant.project_id
-        reference = await self._retry(partial(add_certificate, replace=True), client, project_id, name, issued)
+        reference = await self._retry(partial(store_certificate, replace=True), client, project_id, name, issued)
         return reference, issued
 
     async def _refresh(self) -> None:

@@ -13,7 +13,7 @@ from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import VipAddress, choose_vip_address, is_free
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
-from evenkeel.demo.traffic import Traffic
+from evenkeel.demo.traffic import TrafficGenerator
 from tests.acceptance.hitless.changing import Changing
 from tests.acceptance.hitless.faults import Faults, full_resync
 from tests.acceptance.hitless.renewing import NAME, Renewing
@@ -116,7 +116,7 @@ class Run:
         self._https_requests = https_requests
         self._place = choose_vip_address(random.Random())
         self._ports = _ports(self._place)
-        self._traffic: dict[str, list[Traffic]] = {}
+        self._traffic: dict[str, list[TrafficGenerator]] = {}
         self._began = time.monotonic()
 
     async def run(self) -> Report:
@@ -161,10 +161,10 @@ class Run:
         knows where a request ends, so a kept connection stays with its worker until that must go."""
         address, pause = self._place.address, self._pause_seconds
         self._traffic = {
-            "HTTP": [Traffic(address, self._ports.http, clients=self._clients, pause_seconds=pause)],
+            "HTTP": [TrafficGenerator(address, self._ports.http, clients=self._clients, pause_seconds=pause)],
             "HTTPS": [https.traffic(clients=max(2, self._clients // 2), pause_seconds=pause)],
             "TCP": [
-                Traffic(address, self._ports.tcp, clients=1, pause_seconds=pause)
+                TrafficGenerator(address, self._ports.tcp, clients=1, pause_seconds=pause)
                 for _ in range(max(1, self._clients // 4))
             ],
         }
@@ -172,7 +172,7 @@ class Run:
             each.start()
         self._began = time.monotonic()
 
-    def _all_traffic(self) -> list[Traffic]:
+    def _all_traffic(self) -> list[TrafficGenerator]:
         return [each for several in self._traffic.values() for each in several]
 
     def _enough(self) -> bool:

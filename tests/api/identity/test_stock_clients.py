@@ -29,7 +29,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     file = folder / "users"
     with pytest.MonkeyPatch.context() as patch:
         for name, project, roles in (("alice", "pa", "member"), ("bob", "pb", "member"), ("root", "ops", "admin")):
-            patch.setattr(users, "new_password", lambda name, *, from_stdin: PASSWORDS[name])
+            patch.setattr(users, "read_new_password", lambda name, *, from_stdin: PASSWORDS[name])
             assert users.main(["--file", str(file), "add", name, "--project", project, "--roles", roles]) == 0
     with LiveServer.started(folder, PasswordFileIdentity(watched_users(file), SystemClock())) as server:
         yield server

@@ -29,7 +29,7 @@ def logged_in(url: str, **environment: str) -> Ran:
 
 def test_with_a_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "users"
-    monkeypatch.setattr(users, "new_password", lambda name, *, from_stdin: "geheim")
+    monkeypatch.setattr(users, "read_new_password", lambda name, *, from_stdin: "geheim")
     assert users.main(["--file", str(file), "add", "alice", "--project", "pa", "--roles", "member"]) == 0
     with LiveServer.started(tmp_path, PasswordFileIdentity(watched_users(file), SystemClock())) as live:
         known = {"OS_AUTH_TYPE": "http_basic", "OS_USERNAME": "alice"}

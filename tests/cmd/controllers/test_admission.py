@@ -11,7 +11,7 @@ from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.api.identity.none import NoAuthentication
 from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.cmd.controllers.admission import check_exposure, open_admission
-from evenkeel.cmd.options.server_tls import api_tls
+from evenkeel.cmd.options.server_tls import api_tls_context
 from tests.cmd.apiserver import Certificates, load, serving
 
 ALICE = {"X-User-Id": "alice", "X-Project-Id": "p1", "X-Roles": "member"}
@@ -113,7 +113,7 @@ async def test_a_renewed_certificate_is_used_for_new_connections(tmp_path: Path)
         url = f"https://{address}/healthz"
         assert await status(url, {}, files.client(None)) == 200
         renewed = Certificates(tmp_path)
-        tls = api_tls(load(tmp_path, text))
+        tls = api_tls_context(load(tmp_path, text))
         assert tls is not None
         server.use_tls(tls)
         assert await status(url, {}, renewed.client(None)) == 200

@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from evenkeel.api.http import bodies
-from evenkeel.cmd.controllers.serving import Server
+from evenkeel.cmd.controllers.serving import ApiHttpServer
 from evenkeel.serving.http_limits import HttpLimits
 from tests.cmd.apiserver import load, serving
 from tests.waiting import eventually
@@ -51,7 +51,7 @@ class Client:
 class World:
     """A server and its clients."""
 
-    def __init__(self, address: str, server: Server) -> None:
+    def __init__(self, address: str, server: ApiHttpServer) -> None:
         self.address = address
         self.server = server
         self._clients: list[Client] = []

@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from evenkeel.haproxyd.api import credentials
-from evenkeel.haproxyd.api.credentials import Credentials, TooManyAttempts, WrongCredentials, add_agent
+from evenkeel.haproxyd.api.credentials import AgentCredentials, TooManyAttempts, WrongCredentials, add_agent
 from evenkeel.serving import password_hash
 from evenkeel.serving.login_queue import OF_PEER_MAX
 from evenkeel.serving.password_hash import PasswordHash
@@ -32,7 +32,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_the_right_password_gives_the_agents_name(file: Path) -> None:
-    assert await Credentials(file).authenticate(basic("agent-1", PASSWORD), peer="x") == "agent-1"
+    assert await AgentCredentials(file).authenticate(basic("agent-1", PASSWORD), peer="x") == "agent-1"
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ async def test_the_right_password_gives_the_agents_name(file: Path) -> None:
 )
 async def test_anything_else_is_refused_and_never_logged(file: Path, header: str) -> None:
     with structlog.testing.capture_logs() as logs, pytest.raises(WrongCredentials):
-        await Credentials(file).authenticate(header, peer="x")
+        await AgentCredentials(file).authenticate(header, peer="x")
     assert PASSWORD not in str(logs)
 
 
 async def test_a_verified_password_costs_no_second_hash(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Credentials(file)
+    known = AgentCredentials(file)
     await known.authenticate(basic("agent-1", PASSWORD), peer="x")
 
     def never(*_: object) -> bytes:
@@ -73,7 +73,7 @@ def late(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def wrong_ones(known: Credentials, peer: str, count: int, name: str = "agent-1") -> AsyncIterator[None]:
+async def wrong_ones(known: AgentCredentials, peer: str, count: int, name: str = "agent-1") -> AsyncIterator[None]:
     """That many different ones are being verified or waiting for their late answer."""
     headers = [basic(name, f"wrong {number}") for number in range(count)]
     tries = [asyncio.create_task(known.authenticate(header, peer=peer)) for header in headers]
@@ -112,7 +112,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
 
 
 async def test_the_late_answers_to_wrong_ones_hold_up_nobody_new(file: Path, late: None) -> None:
-    known = Credentials(file)
+    known = AgentCredentials(file)
     async with wrong_ones(known, "192.0.2.66", 3):
         async with asyncio.timeout(60):
             assert await known.authenticate(basic("agent-1", PASSWORD), peer="192.0.2.66") == "agent-1"
@@ -120,7 +120,7 @@ async def test_the_late_answers_to_wrong_ones_hold_up_nobody_new(file: Path, lat
 
 
 async def test_an_address_waits_for_few_at_a_time_and_others_do_not_mind(file: Path, late: None, gate: Gate) -> None:
-    known = Credentials(file)
+    known = AgentCredentials(file)
     async with wrong_ones(known, "2001:db8::66", OF_PEER_MAX):
         await eventually(lambda: gate.passwords == [b"wrong 0"])
         waiting = asyncio.create_task(known.authenticate(basic("agent-1", "one more"), peer="2001:db8::66"))
@@ -134,7 +134,7 @@ async def test_an_address_waits_for_few_at_a_time_and_others_do_not_mind(file: P
 
 
 async def test_requests_with_the_same_password_wait_for_one_verification(file: Path, gate: Gate) -> None:
-    known = Credentials(file)
+    known = AgentCredentials(file)
     same = [asyncio.create_task(known.authenticate(basic("agent-1", PASSWORD), peer="192.0.2.1")) for _ in range(40)]
     await eventually(lambda: gate.passwords)
     same[0].cancel()  # whoever came first may be gone
@@ -144,7 +144,7 @@ async def test_requests_with_the_same_password_wait_for_one_verification(file: P
 
 
 async def test_a_changed_file_is_read_again(file: Path) -> None:
-    known = Credentials(file)
+    known = AgentCredentials(file)
     await known.authenticate(basic("agent-1", PASSWORD), peer="x")
     add_agent(file, "agent-1", "another password")
     add_agent(file, "agent-2", PASSWORD)
@@ -154,7 +154,7 @@ async def test_a_changed_file_is_read_again(file: Path) -> None:
 
 
 async def test_a_file_that_became_unusable_leaves_the_earlier_ones(file: Path) -> None:
-    known = Credentials(file)
+    known = AgentCredentials(file)
     file.write_text("broken\n")  # noqa: ASYNC240
     with structlog.testing.capture_logs() as logs:
         assert await known.authenticate(basic("agent-1", PASSWORD), peer="x") == "agent-1"
@@ -168,7 +168,7 @@ def test_the_file_is_the_owners_alone(file: Path) -> None:
     assert PASSWORD not in file.read_text()
     file.chmod(0o640)
     with pytest.raises(ValueError, match="chmod 600"):
-        Credentials(file)
+        AgentCredentials(file)
 
 
 @pytest.mark.parametrize(
@@ -181,13 +181,13 @@ def test_a_malformed_line_is_named_by_number_only(tmp_path: Path, line: str) -> 
     file.touch(0o600)
     file.write_text(f"# agents\n\n{line}\n")
     with pytest.raises(ValueError, match=r"line 3: not name:scrypt") as error:
-        Credentials(file)
+        AgentCredentials(file)
     assert line not in str(error.value)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"credentials_file: .*No such file"):
-        Credentials(tmp_path / "none")
+        AgentCredentials(tmp_path / "none")
 
 
 @pytest.mark.parametrize(

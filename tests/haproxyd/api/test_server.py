@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from evenkeel.core.kit.errors import StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api import credentials as credentials_module
-from evenkeel.haproxyd.api.credentials import Credentials
+from evenkeel.haproxyd.api.credentials import AgentCredentials
 from evenkeel.haproxyd.api.handlers import Handlers
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
@@ -100,7 +100,7 @@ class World:
             settings=self.settings,
         )
         self.app = create_app(
-            handlers, Credentials(self.settings.credentials_file), self.settings, is_ready=self.is_ready
+            handlers, AgentCredentials(self.settings.credentials_file), self.settings, is_ready=self.is_ready
         )
 
     def is_ready(self) -> bool:

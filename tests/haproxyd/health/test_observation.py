@@ -17,7 +17,7 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     server_states,
 )
 from evenkeel.haproxyd.health import observation as module
-from evenkeel.haproxyd.health.observation import Observer
+from evenkeel.haproxyd.health.observation import PartitionObserver
 from evenkeel.haproxyd.layer4.totals import DatagramTotals
 
 STATES = """1
@@ -165,7 +165,7 @@ class World:
         self.events_of: dict[str, int] = {}
         self.now = 1000.0
         self.datagrams = Datagrams()
-        self.observer = Observer(
+        self.observer = PartitionObserver(
             self,
             self.keepers,
             newest_event=lambda: self.events,

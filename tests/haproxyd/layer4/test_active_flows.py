@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from evenkeel.haproxyd.layer4.active_flows import FlowCountPace
-from evenkeel.haproxyd.layer4.elements import Service
+from evenkeel.haproxyd.layer4.elements import VirtualService
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.lab import PORT, VIP, VIP6, Lab, in_namespace
 from tests.haproxyd.layer4.test_kernel import Host
@@ -28,7 +28,7 @@ async def test_flows_are_counted_by_service_and_those_of_other_programs_are_not(
     assert await lab.ask(VIP6) == "m2"
     assert await lab.ask(VIP, PORT + 7) == "refused"
     counted = in_namespace(lab.host, host.table.count_active_flows)
-    four, six = (Service(protocol="udp", address=address, port=PORT) for address in (VIP, VIP6))
+    four, six = (VirtualService(protocol="udp", address=address, port=PORT) for address in (VIP, VIP6))
     assert counted == {four: 3, six: 1}
 
 

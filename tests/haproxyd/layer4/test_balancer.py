@@ -14,7 +14,7 @@ from evenkeel.haproxyd.errors import PartitionFailed
 from evenkeel.haproxyd.layer4 import kernel
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
 from evenkeel.haproxyd.layer4.forwarding import FORWARDING_SYSCTLS, forwarding_problem
-from evenkeel.haproxyd.layer4.netlink import Message, Netfilter, TransactionRefused
+from evenkeel.haproxyd.layer4.netlink import NetfilterSocket, NetlinkMessage, TransactionRefused
 from evenkeel.haproxyd.layer4.ruleset import ServerKey
 from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -25,10 +25,10 @@ UDP = balancer(SERVER)
 TCP = wire.LoadBalancerConfig(id="tcp", revision=1)
 
 
-class Refusing(Netfilter):
+class Refusing(NetfilterSocket):
     """nftables of a kernel that lacks a module."""
 
-    def transact(self, messages: Iterable[Message], *, dry_run: bool = False) -> None:
+    def transact(self, messages: Iterable[NetlinkMessage], *, dry_run: bool = False) -> None:
         refused = next(place for place, (_, _, data) in enumerate(messages) if b"masq" in data)
         raise TransactionRefused(errno.ENOENT, "No such file or directory", refused)
 
@@ -58,7 +58,7 @@ async def test_another_daemon_with_the_same_table_is_named_until_it_ends(tmp_pat
 
 
 async def test_a_kernel_without_modules_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "Netfilter", Refusing)
+    monkeypatch.setattr(kernel, "NetfilterSocket", Refusing)
     found = made(tmp_path)
     await found.start({"p": {"lb1": UDP}})
     assert found.refusal_reason(UDP).endswith(
@@ -82,7 +82,7 @@ class Counting(Refusing):
 
     tried = 0
 
-    def transact(self, messages: Iterable[Message], *, dry_run: bool = False) -> None:
+    def transact(self, messages: Iterable[NetlinkMessage], *, dry_run: bool = False) -> None:
         type(self).tried += 1
         super().transact(messages, dry_run=dry_run)
 
@@ -91,7 +91,7 @@ class Counting(Refusing):
 async def test_a_kernel_that_lacks_something_is_tried_again_only_where_a_load_balancer_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "Netfilter", Counting)
+    monkeypatch.setattr(kernel, "NetfilterSocket", Counting)
     monkeypatch.setattr(Counting, "tried", 0)
     found = made(tmp_path)
     await found.start({})
@@ -99,7 +99,7 @@ async def test_a_kernel_that_lacks_something_is_tried_again_only_where_a_load_ba
         await found.verify_table()
     assert Counting.tried == 1
     assert "No such file or directory" in found.refusal_reason(UDP)
-    monkeypatch.setattr(kernel, "Netfilter", Netfilter)  # the module is there now
+    monkeypatch.setattr(kernel, "NetfilterSocket", NetfilterSocket)  # the module is there now
     await found.verify_table()
     assert found.refusal_reason(UDP) == ""
     await found.close()
@@ -108,7 +108,7 @@ async def test_a_kernel_that_lacks_something_is_tried_again_only_where_a_load_ba
 async def test_other_changes_of_a_partition_go_on_where_its_datagrams_cannot_be_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "Netfilter", Refusing)
+    monkeypatch.setattr(kernel, "NetfilterSocket", Refusing)
     found = made(tmp_path)
     await found.start({"p": {"lb1": UDP}})
     assert not await found.forward_datagrams("p", {"lb1": UDP, "tcp": TCP})

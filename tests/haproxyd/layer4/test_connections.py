@@ -13,13 +13,13 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.balancer import DatagramBalancer
 from evenkeel.haproxyd.layer4.drains import DrainFile, add_draining_servers, draining_after_change, has_expired_server
-from evenkeel.haproxyd.layer4.elements import FlowTarget, Service
+from evenkeel.haproxyd.layer4.elements import FlowTarget, VirtualService
 from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.lab import CLIENT, CLIENTS, PORT, VIP, Lab, in_namespace, ip
 
-SERVICE = Service(protocol="tcp", address=VIP, port=PORT)
+SERVICE = VirtualService(protocol="tcp", address=VIP, port=PORT)
 ONE, TWO = (FlowTarget(address=f"10.91.0.{number}", port=5000) for number in (1, 2))
 
 
@@ -259,7 +259,7 @@ def test_draining_servers_keep_their_first_deadline_and_leave_when_they_come_bac
     assert after(first, both, alone, 160.0) == {}
     assert after(first, {}, alone, 120.0) == first  # a new daemon has the file alone
     assert after({}, both, {}, 100.0) == {}
-    datagrams = {Service(protocol="udp", address=VIP, port=PORT): frozenset({ONE})}
+    datagrams = {VirtualService(protocol="udp", address=VIP, port=PORT): frozenset({ONE})}
     assert after({}, datagrams, dict.fromkeys(datagrams, frozenset()), 100.0) == {}
 
 

@@ -19,7 +19,7 @@ from evenkeel.haproxyd.layer4.kernel_table import (
     read_table_outline,
 )
 from evenkeel.haproxyd.layer4.netlink import (
-    Netfilter,
+    NetfilterSocket,
     bytes_attribute,
     number32_attribute,
     number64_attribute,
@@ -58,7 +58,7 @@ def listed(namespace: str) -> dict[str, list[str]]:
 
 def outline() -> TableOutline:
     """The table as the daemon reads it."""
-    with Netfilter() as netfilter:
+    with NetfilterSocket() as netfilter:
         return read_table_outline(netfilter, "encoding")
 
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from evenkeel.haproxyd.layer4.flow_table import COUNT, MAXIMUM, FlowTableState, FlowWatch, read_flow_table
-from evenkeel.haproxyd.layer4.netlink import Netfilter
+from evenkeel.haproxyd.layer4.flow_table import COUNT, MAXIMUM, FlowTableState, FlowTableWatch, read_flow_table
+from evenkeel.haproxyd.layer4.netlink import NetfilterSocket
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.lab import PORT, VIP, Lab, in_namespace, ip
 from tests.haproxyd.layer4.test_kernel import Host
@@ -15,16 +15,16 @@ def table(count: int, failed: int = 0) -> FlowTableState:
 
 
 def test_a_table_that_is_nearly_full_is_reported_once_and_again_after_relief() -> None:
-    watch = FlowWatch()
+    watch = FlowTableWatch()
     reported = [bool(watch.new_warnings(table(count))) for count in (100, 899, 900, 1000, 850, 950, 799, 900)]
     assert reported == [False, False, True, False, False, False, False, True]
-    assert FlowWatch().new_warnings(table(900)) == (
+    assert FlowTableWatch().new_warnings(table(900)) == (
         "the connection table has 900 of 1000 flows; further ones will be dropped",
     )
 
 
 def test_flows_that_were_dropped_are_reported_and_those_before_the_daemon_are_not() -> None:
-    watch = FlowWatch()
+    watch = FlowTableWatch()
     assert watch.new_warnings(table(1, failed=7)) == ()
     assert watch.new_warnings(table(1, failed=7)) == ()
     assert watch.new_warnings(table(1, failed=9))[0].startswith("2 new flows were dropped")
@@ -39,7 +39,7 @@ async def test_flows_without_a_free_port_are_counted(lab: Lab, tmp_path: Path) -
     host.serve(balancer(member))
 
     def read() -> FlowTableState:
-        with Netfilter() as netfilter:
+        with NetfilterSocket() as netfilter:
             return read_flow_table(netfilter, tmp_path)
 
     before = in_namespace(lab.host, read)

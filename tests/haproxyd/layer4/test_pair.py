@@ -9,8 +9,8 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4.active_flows import count_flows
-from evenkeel.haproxyd.layer4.elements import Service
-from evenkeel.haproxyd.layer4.netlink import Netfilter
+from evenkeel.haproxyd.layer4.elements import VirtualService
+from evenkeel.haproxyd.layer4.netlink import NetfilterSocket
 from tests.haproxyd.layer4.configs import balancer
 from tests.haproxyd.layer4.host import HostDaemon
 from tests.haproxyd.layer4.lab import CLIENTS, PORT, VIP, Client, in_namespace, ip
@@ -118,8 +118,8 @@ async def test_datagrams_flows_outlive_the_host_with_the_vip_with_shared_states_
 
 def known_flows() -> int:
     """Number of the VIP's flows in the connection table of this namespace."""
-    service = Service(protocol="udp", address=VIP, port=PORT)
-    with Netfilter() as netfilter:
+    service = VirtualService(protocol="udp", address=VIP, port=PORT)
+    with NetfilterSocket() as netfilter:
         return count_flows(netfilter, [service]).get(service, 0)
 
 

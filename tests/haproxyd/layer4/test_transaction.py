@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.layer4 import commands
 from evenkeel.haproxyd.layer4.commands import SetDeclaration, TableCommand
-from evenkeel.haproxyd.layer4.elements import SHARED_SETS, FlowTarget, Service
+from evenkeel.haproxyd.layer4.elements import SHARED_SETS, FlowTarget, VirtualService
 from evenkeel.haproxyd.layer4.flows import EndedFlows, flows_ended_by_change
 from evenkeel.haproxyd.layer4.ruleset import PartitionContent, object_name, partition_content
 from evenkeel.haproxyd.layer4.statements import rule_text
@@ -216,7 +216,7 @@ def test_flows_end_where_their_server_is_gone_or_their_client_may_be_disallowed(
 
 
 def test_only_a_new_service_ends_flows_that_are_not_translated() -> None:
-    service = Service(protocol="udp", address="192.0.2.1", port=53)
+    service = VirtualService(protocol="udp", address="192.0.2.1", port=53)
     targets = frozenset({FlowTarget(address="10.0.0.1", port=53)})
     wanted = PartitionContent(flows={service: targets})
     assert flows_ended_by_change(PartitionContent(), wanted) == (EndedFlows(service=service, kept=targets),)

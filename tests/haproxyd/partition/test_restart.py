@@ -13,7 +13,7 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import find_binary
-from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, Processes
+from evenkeel.haproxyd.haproxy.runtime.master_cli import HaproxyProcesses, MasterCli
 from evenkeel.haproxyd.partition.change_queue import PartitionBusy
 from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
 from tests.haproxyd.world import Traffic, World, errors, free_vip, get, load_balancer, server, world
@@ -106,7 +106,7 @@ async def test_a_restarted_daemon_queries_the_master_once_and_notices_a_reload_b
         queries: list[str] = []
         query = MasterCli.processes
 
-        async def counted(cli: MasterCli) -> Processes:
+        async def counted(cli: MasterCli) -> HaproxyProcesses:
             queries.append("show proc")
             return await query(cli)
 

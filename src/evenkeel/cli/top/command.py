@@ -49,7 +49,7 @@ class ShowTop(ApiCommand):
             return
         in_place = console.is_terminal and not console.is_dumb_terminal and self.app.stdin.isatty()
         try:
-            (show_in_place if in_place else _print_repeatedly)(console, reader, first, parsed_args.interval)
+            (show_live_screen if in_place else _print_repeatedly)(console, reader, first, parsed_args.interval)
         except KeyboardInterrupt:
             return
 
@@ -61,7 +61,7 @@ class ReadResult(NamedTuple):
     problem: str = ""
 
 
-def try_to_read(reader: SnapshotReader) -> ReadResult:
+def read_snapshot_or_problem(reader: SnapshotReader) -> ReadResult:
     """Read the state of the system; returns the snapshot, or the client's error as text."""
     try:
         return ReadResult(reader.read_snapshot())
@@ -69,27 +69,29 @@ def try_to_read(reader: SnapshotReader) -> ReadResult:
         return ReadResult(None, str(error))
 
 
-def show_in_place(console: Console, reader: SnapshotReader, shown: TopSnapshot, interval_seconds: float) -> None:
+def show_live_screen(console: Console, reader: SnapshotReader, snapshot: TopSnapshot, interval_seconds: float) -> None:
     """Show a view on the terminal's second screen, renewed every ``interval_seconds``, until ``q`` or Ctrl-D
     is pressed. While no controller answers it shows the last snapshot, with a note.
     """
-    lost = ""
+    unreachable_reason = ""
     results: queue.Queue[ReadResult] = queue.Queue(maxsize=1)
     # A controller that does not answer must not keep keys waiting, nor the end of the command.
     threading.Thread(target=_read_repeatedly, args=(reader, results, interval_seconds), daemon=True).start()
     live = Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
     with single_key_input(), live:
         while True:
-            live.update(Group(*_lines_that_fit(console, shown, lost)), refresh=True)
+            live.update(Group(*_lines_that_fit(console, snapshot, unreachable_reason)), refresh=True)
             if pressed_key(KEY_SECONDS) in END_KEYS:
                 return
             if not results.empty():
                 found = results.get()
-                shown, lost = found.snapshot or shown, found.problem
+                snapshot, unreachable_reason = found.snapshot or snapshot, found.problem
 
 
-def _lines_that_fit(console: Console, shown: TopSnapshot, lost: str) -> list[Text]:
-    lines = screen_lines(shown, lost=lost, width=console.width, height=console.height - 1)
+def _lines_that_fit(console: Console, snapshot: TopSnapshot, unreachable_reason: str) -> list[Text]:
+    lines = screen_lines(
+        snapshot, unreachable_reason=unreachable_reason, width=console.width, height=console.height - 1
+    )
     for line in lines:
         line.end = "\n"
     return lines
@@ -98,21 +100,21 @@ def _lines_that_fit(console: Console, shown: TopSnapshot, lost: str) -> list[Tex
 def _read_repeatedly(reader: SnapshotReader, results: "queue.Queue[ReadResult]", interval_seconds: float) -> None:
     while True:
         time.sleep(interval_seconds)
-        results.put(try_to_read(reader))
+        results.put(read_snapshot_or_problem(reader))
 
 
-def _print_repeatedly(console: Console, reader: SnapshotReader, shown: TopSnapshot, interval_seconds: float) -> None:
-    _print_snapshot(console, shown)
+def _print_repeatedly(console: Console, reader: SnapshotReader, snapshot: TopSnapshot, interval_seconds: float) -> None:
+    _print_snapshot(console, snapshot)
     while True:
         time.sleep(interval_seconds)
-        found = try_to_read(reader)
-        shown = found.snapshot or shown
+        found = read_snapshot_or_problem(reader)
+        snapshot = found.snapshot or snapshot
         console.print()
-        _print_snapshot(console, shown, found.problem)
+        _print_snapshot(console, snapshot, found.problem)
 
 
-def _print_snapshot(console: Console, shown: TopSnapshot, lost: str = "") -> None:
-    for line in screen_lines(shown, lost=lost):
+def _print_snapshot(console: Console, snapshot: TopSnapshot, unreachable_reason: str = "") -> None:
+    for line in screen_lines(snapshot, unreachable_reason=unreachable_reason):
         line.end = "\n"
         console.print(line, soft_wrap=True)
     console.file.flush()

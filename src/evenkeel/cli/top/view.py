@@ -33,13 +33,13 @@ class ScreenSection(NamedTuple):
 
 
 def screen_lines(
-    snapshot: TopSnapshot, *, lost: str = "", width: int | None = None, height: int | None = None
+    snapshot: TopSnapshot, *, unreachable_reason: str = "", width: int | None = None, height: int | None = None
 ) -> list[Text]:
-    """Return the lines of a view. ``lost``: why no controller answers now, empty if one does; ``width``
+    """Return the lines of a view. ``unreachable_reason``: why no controller answers now, empty if one does; ``width``
     (characters) and ``height`` (lines): limits of the terminal; None: no line is cut, or each section has
     at most 10 rows.
     """
-    lines = list(_head_lines(snapshot, lost))
+    lines = list(_head_lines(snapshot, unreachable_reason))
     sections = [section for section in _screen_sections(snapshot) if section.rows]
     counts = _row_counts(sections, None if height is None else height - len(lines))
     for section, count in zip(sections, counts, strict=True):
@@ -84,10 +84,10 @@ def _row_counts(sections: Sequence[ScreenSection], height: int | None) -> list[i
             return shares
 
 
-def _head_lines(snapshot: TopSnapshot, lost: str) -> Iterator[Text]:
+def _head_lines(snapshot: TopSnapshot, unreachable_reason: str) -> Iterator[Text]:
     status = snapshot.status
-    if lost:
-        yield _escaped_line(f"LOST: {lost}; trying again. As of {snapshot.at}:", BAD_STYLE)
+    if unreachable_reason:
+        yield _escaped_line(f"LOST: {unreachable_reason}; trying again. As of {snapshot.at}:", BAD_STYLE)
     else:
         yield _escaped_line(f"Even Keel at {snapshot.at}", "bold")
     oldest = status["oldest_pending_seconds"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 
 from evenkeel.cli.config_import.command import ImportConfig
-from evenkeel.cmd.options.extras import missing_packages, pip_install
+from evenkeel.cmd.options.extras import missing_packages, pip_install_command
 from evenkeel.config.problems import problem_texts
 
 WRITTEN_FILE_BY_PROCESS = {"controller": "controller.ini", "agent": "agent.ini"}
@@ -62,7 +62,7 @@ def _library_logs_disabled() -> Iterator[None]:
 
 def _process_refusals(process: str, file: Path) -> Sequence[str]:
     if missing_packages(process):
-        needed = pip_install(process)
+        needed = pip_install_command(process)
         return [f"{file.name}: not checked: {needed}, then evenkeel config check {process} --config-file {file}"]
     from evenkeel.cmd.configuration.commands import check_process_configuration
     from evenkeel.cmd.configuration.loading import file_arguments, load_configuration

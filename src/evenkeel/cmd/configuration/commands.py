@@ -14,7 +14,7 @@ import structlog
 from cliff.command import Command
 from cliff.lister import Lister
 
-from evenkeel.cmd.options.extras import missing_packages, pip_install
+from evenkeel.cmd.options.extras import missing_packages, pip_install_command
 
 if TYPE_CHECKING:
     from oslo_config import cfg
@@ -38,7 +38,7 @@ class _ProcessCommand(Command):
         their names and return 2.
         """
         if missing := missing_packages(parsed_args.process):
-            needed = pip_install(parsed_args.process)
+            needed = pip_install_command(parsed_args.process)
             print(f"evenkeel: not installed: {', '.join(missing)}. Install what it needs: {needed}", file=sys.stderr)
             return 2
         result: int = super().run(parsed_args)

@@ -9,7 +9,7 @@ from evenkeel.cmd.configuration.ini_files import DEFAULT_SECTION, effective_file
 from evenkeel.cmd.configuration.loading import read_configuration_files
 from evenkeel.cmd.configuration.option_values import option_values
 from evenkeel.cmd.configuration.processes import PROCESSES
-from evenkeel.cmd.configuration.shown_values import shown_value
+from evenkeel.cmd.configuration.shown_values import value_without_secrets
 
 
 class EffectiveOption(NamedTuple):
@@ -35,7 +35,7 @@ def effective_options(name: str, conf: cfg.ConfigOpts) -> Iterator[EffectiveOpti
         set_here = file is not None and location is not None and location.location is cfg.Locations.user
         yield EffectiveOption(
             option=each.name,
-            value=_value_text(shown_value(each.option, each.value)),
+            value=_value_text(value_without_secrets(each.option, each.value)),
             origin=file.option_position(section, dest) if file and set_here else _source_name(location),
             is_default=each.is_default,
         )

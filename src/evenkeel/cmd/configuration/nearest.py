@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from evenkeel.core.kit.similar import similar_names
 
 
-def most_similar(name: str, names: Iterable[str]) -> str:
+def most_similar_name(name: str, names: Iterable[str]) -> str:
     """Return the most similar of ``names``, without regard to case; empty if none is similar."""
     return next(iter(similar_names(name, names, most=1)), "")
 
 
 def name_suggestion(name: str, names: Iterable[str]) -> str:
     """Return the end of an error message that suggests the most similar name; empty if none is similar."""
-    return suggestion_text(most_similar(name, names))
+    return suggestion_text(most_similar_name(name, names))
 
 
 def suggestion_text(nearest: str) -> str:

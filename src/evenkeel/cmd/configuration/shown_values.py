@@ -22,7 +22,7 @@ _PLACE_PATTERN = re.compile(rf"{_HOST_REGEX}(?:,{_HOST_REGEX})*(?:/.*)?")
 """Hosts with ports, and a path. Does not match the ``user:password`` of a URL that lacks its host."""
 
 
-def shown_value(option: cfg.Opt, value: Any) -> Any:
+def value_without_secrets(option: cfg.Opt, value: Any) -> Any:
     """Return an option's value in a form for logs.
 
     A secret is replaced by :data:`HIDDEN_VALUE`. Of a secret URL (:data:`URL_OPTIONS`) scheme, hosts and path are

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from evenkeel.cmd.configuration.ini_files import IniFile, section_key
-from evenkeel.cmd.configuration.nearest import most_similar, suggestion_text
+from evenkeel.cmd.configuration.nearest import most_similar_name, suggestion_text
 
 KnownOptions = Mapping[str, frozenset[str] | None]
 """Allowed options by section, normalized by :func:`section_key`; None: any."""
@@ -36,7 +36,7 @@ def _similar_section(section: str, options: Iterable[str], known: KnownOptions) 
     options; empty if there is none.
     """
     by_lower = {name.lower(): name for name in known}
-    if near := most_similar(section.lower(), by_lower):
+    if near := most_similar_name(section.lower(), by_lower):
         return f"[{by_lower[near]}]"
     wanted = set(options)
     return next((f"[{name}]" for name, names in known.items() if names and wanted & names), "")
@@ -46,8 +46,8 @@ def _similar_option(section: str, option: str, known: KnownOptions) -> str:
     """Return a similar option of the section, else the same or a similar option of another section; empty if there is
     none.
     """
-    if near := most_similar(option, known[section] or ()):
+    if near := most_similar_name(option, known[section] or ()):
         return near
     places = {name: place for place, names in known.items() for name in names or ()}
-    near = option if option in places else most_similar(option, places)
+    near = option if option in places else most_similar_name(option, places)
     return f"{near} of [{places[near]}]" if near else ""

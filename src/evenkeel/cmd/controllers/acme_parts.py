@@ -8,7 +8,7 @@ from oslo_config import cfg
 from evenkeel.api.common.acme_requests import AcmeRequests
 from evenkeel.cmd.controllers.acme_authorities import configured_authorities, read_hmac_key
 from evenkeel.cmd.controllers.dns_zones import configured_zones, open_zone
-from evenkeel.cmd.options.extras import pip_install
+from evenkeel.cmd.options.extras import pip_install_command
 from evenkeel.cmd.options.key_manager_options import OpenedKeyManager
 from evenkeel.controller.acme import AcmeDependencies, AcmeSettings, ConfiguredAuthority
 from evenkeel.core.devices.capabilities import Capabilities
@@ -47,7 +47,7 @@ def open_acme(conf: cfg.ConfigOpts, keys: OpenedKeyManager, capabilities: Mappin
         from evenkeel.acme_client import AcmeAuthority, DnsResolver, ExternalAccount, KeyPairs
     except ImportError as error:
         raise ValueError(
-            f"acme.directory_url: needs {error.name}, which is not installed: {pip_install('acme')}"
+            f"acme.directory_url: needs {error.name}, which is not installed: {pip_install_command('acme')}"
         ) from error
     try:
         resolver = DnsResolver(conf.acme.name_servers, timeout_seconds=conf.acme.name_server_timeout)

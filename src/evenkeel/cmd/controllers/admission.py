@@ -16,8 +16,8 @@ from evenkeel.api.identity.none import NoAuthentication
 from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import watched_users
 from evenkeel.api.policy.policy import Policy, open_policy
-from evenkeel.cmd.options.extras import pip_install
-from evenkeel.cmd.options.server_tls import api_tls
+from evenkeel.cmd.options.extras import pip_install_command
+from evenkeel.cmd.options.server_tls import api_tls_context
 from evenkeel.cmd.process.runtime import SystemClock
 from evenkeel.config.problems import Problems
 from evenkeel.core.networking.addresses import is_loopback
@@ -40,7 +40,7 @@ def open_admission(conf: cfg.ConfigOpts) -> RequestAdmission:
     """
     with Problems() as problems:
         # Only checked, so that its problem is reported with the others; the server opens it itself.
-        problems.collect_from(lambda: api_tls(conf))
+        problems.collect_from(lambda: api_tls_context(conf))
         identity = problems.collect_from(lambda: open_identity(conf))
         policy = problems.collect_from(lambda: open_policy(conf))
         origins = problems.collect_from(lambda: OriginRule(conf.api.trusted_origins))
@@ -63,7 +63,7 @@ def _open_keystone_identity(conf: cfg.ConfigOpts) -> Authenticator:
     try:
         from evenkeel.api.identity.keystone import open_keystone
     except ModuleNotFoundError as error:
-        lacking = f"{error.name}, which is not installed: {pip_install('keystone')}"
+        lacking = f"{error.name}, which is not installed: {pip_install_command('keystone')}"
         raise ValueError(f"identity.kind: keystone needs {lacking}") from error
     return open_keystone(conf)
 

@@ -12,11 +12,11 @@ from evenkeel.cmd.controllers.api_thread import ThreadedChangeSink
 from evenkeel.cmd.controllers.capabilities import load_capabilities
 from evenkeel.cmd.controllers.controller_parts import ControllerDependencies
 from evenkeel.cmd.controllers.process_context import ProcessContext
-from evenkeel.cmd.controllers.serving import Server, configured_server
+from evenkeel.cmd.controllers.serving import ApiHttpServer, configured_server
 from evenkeel.cmd.options.key_manager_options import open_key_manager
 from evenkeel.cmd.options.logging_options import LOG_OPTIONS
 from evenkeel.cmd.options.network_options import open_network
-from evenkeel.cmd.options.server_tls import API_CERTIFICATE_OPTIONS, api_tls
+from evenkeel.cmd.options.server_tls import API_CERTIFICATE_OPTIONS, api_tls_context
 from evenkeel.cmd.process.endpoint import api_url, write_endpoint_file
 from evenkeel.cmd.process.logs import set_log_level
 from evenkeel.cmd.process.reloading import ReloadAction
@@ -52,7 +52,7 @@ class ApiServer:
         self._controller = controller
         self._driver = ThreadedChangeSink(controller.driver)
         self._watchdog = watchdog
-        self._server: Server | None = None
+        self._server: ApiHttpServer | None = None
         self._database: Database | None = None
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -107,7 +107,9 @@ class ApiServer:
             activity=self._controller.activity,
         )
 
-    async def _serve_until_stopped(self, server: Server, stop: asyncio.Event, end_streams: Callable[[], None]) -> None:
+    async def _serve_until_stopped(
+        self, server: ApiHttpServer, stop: asyncio.Event, end_streams: Callable[[], None]
+    ) -> None:
         """Listen, report to the service manager that the API serves, write the endpoint file, and when
         stopped finish requests in progress.
         """
@@ -142,7 +144,7 @@ class ApiServer:
             count_statements(self._database, enabled=changed.debug)
 
     def _apply_certificate(self, changed: cfg.ConfigOpts) -> None:
-        tls = api_tls(changed)
+        tls = api_tls_context(changed)
         if (tls is None) != (not self._conf.api.ssl_cert_file):
             raise ValueError("api.ssl_cert_file: HTTPS is turned on and off by a restart")
         if tls is not None and self._server is not None:

@@ -9,7 +9,7 @@ from oslo_config import cfg
 
 from evenkeel.cmd.controllers.private_files import read_private_file
 from evenkeel.cmd.options.dns_options import DESIGNATE, DNS_ZONE_OPTIONS, RFC2136, check_zone_section, zone_sections
-from evenkeel.cmd.options.extras import pip_install
+from evenkeel.cmd.options.extras import pip_install_command
 from evenkeel.controller.acme import ConfiguredZone
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.secret_files import decode_base64_secret
@@ -81,7 +81,8 @@ def _open_designate_zone(options: ZoneOptions) -> OpenedZone:
         from evenkeel.acme_client.designate_login import dns_proxy_factory
     except ImportError as error:
         raise ValueError(
-            f"{options.section}.type: designate needs {error.name}, which is not installed: {pip_install('neutron')}"
+            f"{options.section}.type: designate needs {error.name}, which is not installed: "
+            f"{pip_install_command('neutron')}"
         ) from error
     try:
         connect = dns_proxy_factory(options.cloud, file=options.clouds_file, timeout_seconds=options.timeout)

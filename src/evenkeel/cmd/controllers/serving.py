@@ -14,7 +14,7 @@ from oslo_config import cfg
 
 from evenkeel.api.http.path_prefix import PathPrefix, checked_prefix
 from evenkeel.api.http.protocol import BoundedProtocol
-from evenkeel.cmd.options.server_tls import api_tls
+from evenkeel.cmd.options.server_tls import api_tls_context
 from evenkeel.serving.accepting import AT_ONCE, Acceptor, max_connections_for_files
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from evenkeel.serving.http_limits import HttpLimits
@@ -39,7 +39,7 @@ def run_serving(main: Coroutine[Any, Any, None]) -> None:
         runner.run(main)
 
 
-class Server(uvicorn.Server):
+class ApiHttpServer(uvicorn.Server):
     """A uvicorn server that handles no signals, because the process decides when to stop, and accepts connections by a
     loop of this project.
     """
@@ -106,7 +106,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def configured_server(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) -> Server:
+def configured_server(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) -> ApiHttpServer:
     """Create the server of ``app`` as ``[api]`` configures it; raises the process's limit of open files.
     ``accept_at_once``: see :class:`Acceptor`. Raises :class:`ValueError` for an invalid proxy or path
     prefix, or a certificate that cannot be loaded.
@@ -128,12 +128,14 @@ def configured_server(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = A
     )
     refusals = RefusalLog("api")
     limits = ConnectionLimits(
-        connections_max=max_connections_for_files(conf.api.connections_max, open_files_max()),
+        connections_max=max_connections_for_files(conf.api.connections_max, raise_open_files_limit()),
         per_address_max=conf.api.connections_per_address_max,
         shared=shared,
     )
     http = HttpLimits(header_bytes_max=conf.api.max_header_bytes, header_seconds=conf.api.header_seconds)
-    return Server(config, Connections(limits, refusals.add), http, refusals, api_tls(conf), accept_at_once)
+    return ApiHttpServer(
+        config, Connections(limits, refusals.add), http, refusals, api_tls_context(conf), accept_at_once
+    )
 
 
 def api_path_prefix(conf: cfg.ConfigOpts) -> str:
@@ -153,7 +155,7 @@ def api_proxies(conf: cfg.ConfigOpts) -> tuple[Network, ...]:
     return parse_networks(conf.api.proxies, "api.proxies")
 
 
-def open_files_max() -> int:
+def raise_open_files_limit() -> int:
     """Raise the process's limit of open files to :data:`OPEN_FILES_WANTED`, or to its hard limit if that is
     lower, and return the limit; for an unlimited number :data:`OPEN_FILES_WANTED`.
     """

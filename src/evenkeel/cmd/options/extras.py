@@ -13,7 +13,7 @@ resolved.
 """
 
 
-def pip_install(extra: str) -> str:
+def pip_install_command(extra: str) -> str:
     """Return the command that installs an extra of the distribution."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 

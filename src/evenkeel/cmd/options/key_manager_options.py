@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from oslo_config import cfg
 
-from evenkeel.cmd.options.extras import pip_install
+from evenkeel.cmd.options.extras import pip_install_command
 from evenkeel.cmd.options.keystone_login import (
     auth_type_missing,
     check_tls,
@@ -113,7 +113,8 @@ def _open_barbican(conf: cfg.ConfigOpts) -> OpenedKeyManager:
         from evenkeel.key_managers.barbican import BarbicanKeyManager, SecretReader
     except ImportError as error:
         raise ValueError(
-            f"certificates.key_manager: barbican needs {error.name}, which is not installed: {pip_install('barbican')}"
+            f"certificates.key_manager: barbican needs {error.name}, which is not installed: "
+            f"{pip_install_command('barbican')}"
         ) from error
     manager = BarbicanKeyManager(
         SecretReader(_adapter_by_project(conf)), timeout_seconds=conf.barbican.operation_timeout

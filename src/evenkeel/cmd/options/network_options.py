@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from oslo_config import cfg
 
-from evenkeel.cmd.options.extras import pip_install
+from evenkeel.cmd.options.extras import pip_install_command
 from evenkeel.cmd.options.keystone_login import check_tls, keystone_adapter, register_keystone_options
 from evenkeel.core.ports import Network, Store
 from evenkeel.network.builtin import BuiltinNetwork
@@ -74,7 +74,7 @@ def open_network(conf: cfg.ConfigOpts, store: Store) -> OpenedNetwork:
         from evenkeel.network.neutron.driver import NeutronNetwork
     except ImportError as error:
         raise ValueError(
-            f"network.driver: neutron needs {error.name}, which is not installed: {pip_install('neutron')}"
+            f"network.driver: neutron needs {error.name}, which is not installed: {pip_install_command('neutron')}"
         ) from error
     timeout_seconds = conf.neutron.operation_timeout
     register_keystone_options(conf, _NEUTRON_SECTION)

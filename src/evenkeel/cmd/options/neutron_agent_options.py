@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from oslo_config import cfg, types
 
-from evenkeel.cmd.options.extras import pip_install
+from evenkeel.cmd.options.extras import pip_install_command
 from evenkeel.core.ports import Attachable, Device
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def open_neutron_agent(
         from evenkeel.neutron_agent.settings import AgentFacts, NeutronAgentSettings
     except ImportError as error:
         raise ValueError(
-            f"{SECTION}: needs {error.name}, which is not installed: {pip_install('neutron-agent')}"
+            f"{SECTION}: needs {error.name}, which is not installed: {pip_install_command('neutron-agent')}"
         ) from error
     if not isinstance(device, Attachable):
         raise ValueError(f"{SECTION}: device_driver {conf.device_driver} is not attached to networks of Neutron")

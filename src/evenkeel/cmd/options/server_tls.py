@@ -7,12 +7,12 @@ from oslo_config import cfg
 API_CERTIFICATE_OPTIONS = ("api.ssl_cert_file", "api.ssl_key_file", "api.ssl_client_ca_file")
 
 
-def api_tls(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
-    """Load the API's TLS context; None: plain HTTP. Raises :class:`ValueError` like :func:`server_tls`."""
-    return server_tls("api", conf.api.ssl_cert_file, conf.api.ssl_key_file, conf.api.ssl_client_ca_file)
+def api_tls_context(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
+    """Load the API's TLS context; None: plain HTTP. Raises :class:`ValueError` like :func:`server_tls_context`."""
+    return server_tls_context("api", conf.api.ssl_cert_file, conf.api.ssl_key_file, conf.api.ssl_client_ca_file)
 
 
-def server_tls(
+def server_tls_context(
     section: str, certificate: str | None, key: str | None, authorities: str | None
 ) -> ssl.SSLContext | None:
     """Load a TLS context, TLS 1.2 and newer, with the certificate that the options of ``section`` name; None: plain

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from oslo_config import cfg
 
-from evenkeel.cmd.options.extras import pip_install
+from evenkeel.cmd.options.extras import pip_install_command
 from evenkeel.core.kit.tracing import NoTracer, use_tracer
 
 TRACING_OPTIONS = [
@@ -41,7 +41,7 @@ def open_tracing(conf: cfg.ConfigOpts, service: str) -> Callable[[], None]:
         from evenkeel.tracing.export import TraceExport
     except ImportError as error:
         raise ValueError(
-            f"tracing.endpoint: traces need {error.name}, which is not installed: {pip_install('tracing')}"
+            f"tracing.endpoint: traces need {error.name}, which is not installed: {pip_install_command('tracing')}"
         ) from error
     exporting = TraceExport(endpoint, service=service, instance=socket.gethostname(), share=conf.tracing.share)
     use_tracer(exporting.tracer)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from oslo_config import cfg
 
-from evenkeel.cmd.options.extras import pip_install
+from evenkeel.cmd.options.extras import pip_install_command
 from evenkeel.core.networking.addresses import is_loopback
 from evenkeel.core.tls.certificates import Secret
 
@@ -80,7 +80,8 @@ def open_vault(conf: cfg.ConfigOpts) -> OpenedVault:
         )
     except ImportError as error:
         raise ValueError(
-            f"certificates.key_manager: vault needs {error.name}, which is not installed: {pip_install('vault')}"
+            f"certificates.key_manager: vault needs {error.name}, which is not installed: "
+            f"{pip_install_command('vault')}"
         ) from error
     _check_options(conf.vault)
     address = VaultAddress(

@@ -7,7 +7,7 @@ from evenkeel.core.kit.errors import Invalid
 from evenkeel.serving.password_hash import PASSWORD_BYTES_MAX
 
 
-def new_password(name: str, *, from_stdin: bool) -> str:
+def read_new_password(name: str, *, from_stdin: bool) -> str:
     """Read the new password of ``name``: typed twice, or with ``from_stdin`` the first line of standard
     input.
 

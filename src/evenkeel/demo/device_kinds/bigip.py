@@ -25,13 +25,13 @@ class BigipDevices:
     create_writes_promised = 10
 
     def __init__(
-        self, workshop: Workspace, *, names: Sequence[str] = DEVICE_NAMES, arguments: Sequence[str] = ()
+        self, workspace: Workspace, *, names: Sequence[str] = DEVICE_NAMES, arguments: Sequence[str] = ()
     ) -> None:
         self.names = tuple(names)
-        self._workshop = workshop
+        self._workshop = workspace
         self._arguments = tuple(arguments)
         self._password = secrets.token_urlsafe(12)
-        self._password_file = workshop.write_secret("icontrol-password", self._password + "\n")
+        self._password_file = workspace.write_secret("icontrol-password", self._password + "\n")
         self._emulator: Emulator | None = None
 
     @property

@@ -39,18 +39,18 @@ class HaproxyDevices:
     create_writes_promised = 2
 
     def __init__(
-        self, workshop: Workspace, *, names: Sequence[str] = DAEMON_NAMES, options: Sections | None = None
+        self, workspace: Workspace, *, names: Sequence[str] = DAEMON_NAMES, options: Sections | None = None
     ) -> None:
         if len(names) != 1:
             raise ValueError(f"device_names: {', '.join(names)}: one HAProxy fits on a machine, see {__name__}")
         self.names = tuple(names)
-        self._workshop = workshop
+        self._workshop = workspace
         self._options = options or {}
-        self._directory = workshop.directory / "devices"
-        self._certificates = CertificateFiles(folder=workshop.directory / "etc" / DAEMON_PROCESS)
+        self._directory = workspace.directory / "devices"
+        self._certificates = CertificateFiles(folder=workspace.directory / "etc" / DAEMON_PROCESS)
         # the same when the demo is started again there, and no other demo's
         self.table = f"evenkeel_{hashlib.sha256(str(self._directory.resolve()).encode()).hexdigest()[:16]}"
-        self._credentials = workshop.directory / "etc" / f"{DAEMON_PROCESS}-credentials"
+        self._credentials = workspace.directory / "etc" / f"{DAEMON_PROCESS}-credentials"
         self._passwords: dict[str, str] = {}
         self._lock = threading.Lock()
         self._sockets: Path | None = None

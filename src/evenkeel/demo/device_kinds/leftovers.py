@@ -35,7 +35,7 @@ def main() -> int:
     """
     sys.stdin.buffer.read()
     directory, table, *removed = sys.argv[1:]
-    gone = end_leftovers(directory)
+    gone = kill_leftover_processes(directory)
     # others than root have none
     if table and os.geteuid() == 0:
         gone = subprocess.run([sys.executable, "-m", REMOVE_TABLE_MODULE, table], check=False).returncode == 0 and gone  # noqa: S603
@@ -44,7 +44,7 @@ def main() -> int:
     return 0 if gone else 1
 
 
-def end_leftovers(directory: str) -> bool:
+def kill_leftover_processes(directory: str) -> bool:
     """Kill the daemons of ``directory``, terminate their HAProxys, and kill those that remain. False: some
     still ran after :data:`LIMIT_SECONDS`.
     """

@@ -5,7 +5,7 @@ import time
 
 from evenkeel.demo.addresses import VipAddress
 from evenkeel.demo.cluster import Cluster
-from evenkeel.demo.narration import Narrator
+from evenkeel.demo.narration import ProgressPrinter
 from evenkeel.demo.octavia.host import PROJECT_ID, PROVIDER, OctaviaHost
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.scenario import Scenario, is_answered
@@ -23,7 +23,7 @@ class OctaviaScenario(Scenario):
     provider = PROVIDER
     creates_at = accepts_at = "Octavia"
 
-    def __init__(self, cluster: Cluster, place: VipAddress, narrator: Narrator, host: OctaviaHost) -> None:
+    def __init__(self, cluster: Cluster, place: VipAddress, narrator: ProgressPrinter, host: OctaviaHost) -> None:
         super().__init__(cluster, place, narrator)
         self._host = host
 

@@ -27,7 +27,7 @@ from evenkeel.serving.password_hash import (
     password_matches,
 )
 
-__all__ = ["Credentials", "TooManyAttempts", "WrongCredentials", "add_agent", "read_hashes"]
+__all__ = ["AgentCredentials", "TooManyAttempts", "WrongCredentials", "add_agent", "read_hashes"]
 
 log = structlog.get_logger(__name__)
 
@@ -77,7 +77,7 @@ def _parse_agent_line(line: str) -> tuple[str, PasswordHash]:
         raise Invalid(f"not name:scrypt-hash: {error}") from error
 
 
-class Credentials:
+class AgentCredentials:
     """Checks agents' credentials against the password file, which is reloaded when it changes; caches
     verified passwords. The constructor raises :class:`ValueError` if the file cannot be used.
     """
@@ -95,7 +95,7 @@ class Credentials:
         Raises :class:`WrongCredentials`, half a second after a wrong password; :class:`TooManyAttempts` if
         the queue of checks is full, or the password file changed during the check.
         """
-        name, password = _name_and_password(authorization)
+        name, password = _parse_basic_authorization(authorization)
         if self._file.refresh():
             self._verified.clear()
         digest = hashlib.blake2b(name.encode() + b"\0" + password, key=self._key).digest()
@@ -115,7 +115,7 @@ class Credentials:
         return name
 
 
-def _name_and_password(authorization: str) -> tuple[str, bytes]:
+def _parse_basic_authorization(authorization: str) -> tuple[str, bytes]:
     try:
         name, password = basic_credentials(authorization.encode(errors="replace"))
     except ValueError:

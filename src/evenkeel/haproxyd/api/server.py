@@ -14,7 +14,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from evenkeel.core.networking.addresses import host_and_port
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.api.credentials import Credentials
+from evenkeel.haproxyd.api.credentials import AgentCredentials
 from evenkeel.haproxyd.api.handlers import AGENT_NAME, Handlers, json_response
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.refusals import STATUS_BY_CODE, DaemonRefused, refusal_for_error
@@ -38,7 +38,7 @@ def routes(handlers: Handlers) -> list[web.RouteDef]:
 
 
 def create_app(
-    handlers: Handlers, credentials: Credentials, settings: HttpSettings, *, is_ready: Callable[[], bool]
+    handlers: Handlers, credentials: AgentCredentials, settings: HttpSettings, *, is_ready: Callable[[], bool]
 ) -> web.Application:
     """Build the web application with its routes, authentication and error responses, independent of the
     server. Until ``is_ready()``, authenticated requests are refused with ``busy`` (503).
@@ -142,7 +142,7 @@ async def _answer_refusals(request: web.Request, handler: Handler) -> web.Stream
         return refused
 
 
-def _authentication_middleware(credentials: Credentials) -> Middleware:
+def _authentication_middleware(credentials: AgentCredentials) -> Middleware:
     @web.middleware
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
         peer = request.remote or "unknown"

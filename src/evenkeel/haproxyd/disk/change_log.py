@@ -23,7 +23,7 @@ LOG_BYTES_MIN = 1024 * 1024
 """Minimum size of a log that is compacted, however small the snapshot is."""
 
 
-class HeldSnapshot(Wire):
+class LoadBalancerSnapshot(Wire):
     """Content of ``held.json``: all load balancers of the partition at one moment."""
 
     load_balancers: tuple[wire.LoadBalancerConfig, ...] = ()
@@ -63,7 +63,7 @@ class ChangeLog:
         return self._log.exists()
 
     @property
-    def is_long(self) -> bool:
+    def needs_compaction(self) -> bool:
         """Whether the log is to be compacted: it is larger than 1 MiB and than the snapshot."""
         size = _file_size(self._log)
         return size > LOG_BYTES_MIN and size > _file_size(self._snapshot)
@@ -74,7 +74,7 @@ class ChangeLog:
 
         Raises :class:`StorageBroken` if a file cannot be decoded, :class:`OSError`.
         """
-        snapshot = read_json_file(self._snapshot, HeldSnapshot) or HeldSnapshot()
+        snapshot = read_json_file(self._snapshot, LoadBalancerSnapshot) or LoadBalancerSnapshot()
         written = {one.id: one for one in snapshot.load_balancers}
         for entry in self._read_entries():
             written.update({one.id: one for one in entry.changed})
@@ -120,7 +120,7 @@ class ChangeLog:
         """Replace snapshot and log by a new snapshot if the log is long. ``held``: the state that snapshot
         and log give together. Raises :class:`OSError`.
         """
-        if self.is_long:
+        if self.needs_compaction:
             self.write(held)
 
     def write(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
@@ -144,7 +144,7 @@ class ChangeLog:
         self._contents.remove_contents_except(held)
 
     def _write_snapshot(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        written = HeldSnapshot(load_balancers=tuple(map(self._contents.store_contents, held)))
+        written = LoadBalancerSnapshot(load_balancers=tuple(map(self._contents.store_contents, held)))
         write_file(self._snapshot, msgspec.json.encode(written), sync=True)
 
 

@@ -36,7 +36,7 @@ class BinaryUnusable(EvenKeelError):
     """There is no usable HAProxy; the text gives the reason for each path that was tried."""
 
 
-class Binary(Value):
+class HaproxyBinary(Value):
     """A usable HAProxy executable. ``release``: major and minor version; the properties are capabilities of
     that version.
     """
@@ -114,7 +114,7 @@ class Binary(Value):
         return self.release == (major, minor) and found is not None and int(found[1]) >= patch
 
 
-FindBinary = Callable[[], Awaitable[Binary]]
+FindBinary = Callable[[], Awaitable[HaproxyBinary]]
 """Finds the HAProxy to run. Called for each use, because HAProxy may be missing for a while.
 
 Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown` then.
@@ -128,7 +128,7 @@ class BinaryFinder:
 
     def __init__(self, configured: Path | None) -> None:
         self._configured = configured
-        self._binary: Binary | None = None
+        self._binary: HaproxyBinary | None = None
         self.problem = ""
         """Reason why no HAProxy can be started or reloaded; empty if there is none. Running HAProxys keep running."""
 
@@ -143,13 +143,13 @@ class BinaryFinder:
         differences = "; ".join(self._binary.restriction_texts()) if self._binary else ""
         return f"with HAProxy {self.version} {differences}" if differences else ""
 
-    async def find(self) -> Binary:
+    async def find(self) -> HaproxyBinary:
         """Return the HAProxy to run, searched for if none is known. Raises
         :class:`~evenkeel.haproxyd.errors.HaproxyDown` if there is none, with the reason, which is also in
         ``problem``.
         """
         # A program that was removed may come back as another version, so the version is read again.
-        if self._binary is not None and not _is_program(self._binary.path):
+        if self._binary is not None and not _is_executable_file(self._binary.path):
             self._binary = None
         if self._binary is None:
             try:
@@ -164,18 +164,18 @@ class BinaryFinder:
         return self._binary
 
 
-async def find_binary(configured: Path | None) -> Binary:
+async def find_binary(configured: Path | None) -> HaproxyBinary:
     """Return the HAProxy to run: ``configured``, or (None) the first usable one of the system and of the
     package. Raises :class:`BinaryUnusable` if there is none that runs and is new enough.
     """
     if configured is not None:
-        if not _is_program(configured):
+        if not _is_executable_file(configured):
             raise BinaryUnusable(f"haproxy = {configured}: no such program")
         return parse_version(configured, await _version_text(configured))
-    return await _first_usable([path for path in (_system_binary(), packaged_binary()) if path])
+    return await _first_usable_binary([path for path in (_system_binary(), packaged_binary()) if path])
 
 
-async def _first_usable(paths: Sequence[Path]) -> Binary:
+async def _first_usable_binary(paths: Sequence[Path]) -> HaproxyBinary:
     problems = []
     for path in paths:
         try:
@@ -187,7 +187,7 @@ async def _first_usable(paths: Sequence[Path]) -> Binary:
     )
 
 
-def _is_program(path: Path) -> bool:
+def _is_executable_file(path: Path) -> bool:
     return os.access(path, os.X_OK) and path.is_file()
 
 
@@ -232,7 +232,7 @@ async def _version_text(path: Path) -> str:
     return output.decode(errors="replace")
 
 
-def parse_version(path: Path, text: str) -> Binary:
+def parse_version(path: Path, text: str) -> HaproxyBinary:
     """Parse the output of ``haproxy -v``. Raises :class:`BinaryUnusable` if it is not HAProxy's, or the version is too
     old.
     """
@@ -246,4 +246,4 @@ def parse_version(path: Path, text: str) -> Binary:
             f"haproxy = {path}: version {found[1]} is too old; "
             f"{OLDEST_VERSION[0]}.{OLDEST_VERSION[1]} or newer is needed"
         )
-    return Binary(path=path, version=found[1], release=release)
+    return HaproxyBinary(path=path, version=found[1], release=release)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.binary import Binary
+from evenkeel.haproxyd.haproxy.binary import HaproxyBinary
 
 HAPROXY_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}
 """Environment of HAProxy, without the daemon's own variables, because HAProxy's configuration can expand variables."""
@@ -22,7 +22,7 @@ log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!"""
 
 
 def launch_haproxy(
-    binary: Binary,
+    binary: HaproxyBinary,
     *,
     directory: Path,
     config_dir: Path,

@@ -20,14 +20,14 @@ import structlog
 from evenkeel.haproxyd.disk import run_dir
 from evenkeel.haproxyd.errors import HaproxyDown, HaproxyRefused
 from evenkeel.haproxyd.haproxy.alerts import extract_alerts
-from evenkeel.haproxyd.haproxy.binary import Binary, FindBinary
+from evenkeel.haproxyd.haproxy.binary import FindBinary, HaproxyBinary
 from evenkeel.haproxyd.haproxy.launch import launch_haproxy, socket_takeover_arguments
 from evenkeel.haproxyd.haproxy.master_socket import MasterSocketWatch
 from evenkeel.haproxyd.haproxy.old_workers import OldWorkers
 from evenkeel.haproxyd.haproxy.output_log import OutputLog
 from evenkeel.haproxyd.haproxy.processes import execution_marker, parent_pid, start_ticks, terminate_process
-from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, Processes
-from evenkeel.haproxyd.haproxy.worker_users import Privileges, read_privileges
+from evenkeel.haproxyd.haproxy.runtime.master_cli import HaproxyProcesses, MasterCli
+from evenkeel.haproxyd.haproxy.worker_users import ProcessPrivileges, read_privileges
 from evenkeel.haproxyd.ports import OnEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -69,7 +69,7 @@ class HaproxyProcess:
         self._on_exit = on_exit
         self._pidfd: int | None = None
         self._privileges = _privileges_of_daemon(os.getpid())
-        self._master_privileges: tuple[int, Privileges] | None = None
+        self._master_privileges: tuple[int, ProcessPrivileges] | None = None
         self._starting = False
         self._transitions = 0
         """Number of starts and reloads in progress: meanwhile the process may not have its sockets yet."""
@@ -101,7 +101,7 @@ class HaproxyProcess:
             return True
         return self.is_running and pid not in self.old_workers and parent_pid(pid) == self.master_pid
 
-    def _set_workers(self, processes: Processes, execution: bytes) -> None:
+    def _set_workers(self, processes: HaproxyProcesses, execution: bytes) -> None:
         self._execution = execution
         self.worker_pid = processes.worker_pid
         self.old_workers.add(processes.workers_leaving, self.worker_pid)
@@ -215,7 +215,7 @@ class HaproxyProcess:
         self._set_workers(found, execution)
         self._log.info("haproxy started", master=self.master_pid, worker=self.worker_pid)
 
-    def _launch_master(self, binary: Binary, arguments: Sequence[str]) -> tuple[int, int]:
+    def _launch_master(self, binary: HaproxyBinary, arguments: Sequence[str]) -> tuple[int, int]:
         """Start a master. Returns its pid, and the position in the log (bytes) where its messages begin.
         Blocks. Raises :class:`HaproxyDown`, :class:`OSError`.
         """
@@ -235,8 +235,8 @@ class HaproxyProcess:
         return pid, position
 
     async def _wait_for_processes(
-        self, are_expected: Callable[[Processes], bool], limit_seconds: float, socket: MasterSocketWatch
-    ) -> tuple[Processes, bytes]:
+        self, are_expected: Callable[[HaproxyProcesses], bool], limit_seconds: float, socket: MasterSocketWatch
+    ) -> tuple[HaproxyProcesses, bytes]:
         """Wait until ``are_expected`` holds for the processes and the worker answers; return the processes, and the
         execution marker of the master that listed them. Raises :class:`HaproxyDown` after
         ``limit_seconds``, or if the master ends.
@@ -335,7 +335,7 @@ class HaproxyProcess:
                 return "HAProxy's working directory is gone, or is that of a daemon of another version"
         return ""
 
-    def _privileges_of_master(self, pid: int) -> Privileges:
+    def _privileges_of_master(self, pid: int) -> ProcessPrivileges:
         """Return the privileges of the master with this pid, which never change. Raises :class:`OSError` if
         there is no such process.
         """
@@ -419,7 +419,7 @@ class HaproxyProcess:
 
 
 @functools.lru_cache(maxsize=1)
-def _privileges_of_daemon(pid: int) -> Privileges:
+def _privileges_of_daemon(pid: int) -> ProcessPrivileges:
     """Return the privileges of this process, which never change; ``pid`` is its own, for the cache."""
     return read_privileges(pid)
 

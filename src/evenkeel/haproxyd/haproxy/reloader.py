@@ -42,7 +42,7 @@ Each leaves out what the previous one showed to be invalid; the last one has the
 """
 
 
-class Reloader:
+class HaproxyReloader:
     """Makes one partition's HAProxy run a configuration by starting a new worker. Not safe for concurrent
     calls.
     """
@@ -118,7 +118,7 @@ class Reloader:
             if (
                 self._process.is_running
                 and before
-                and _same_content(config, before)
+                and _differ_at_most_in_size(config, before)
                 and self._state.local == self._local.text_to_include()
             ):
                 await self.write_config(before)
@@ -250,6 +250,6 @@ class Reloader:
         return found
 
 
-def _same_content(one: HaproxyConfig, other: HaproxyConfig) -> bool:
+def _differ_at_most_in_size(one: HaproxyConfig, other: HaproxyConfig) -> bool:
     """Whether the configurations differ at most in the worker's size."""
     return msgspec.structs.replace(one, size=other.size) == other

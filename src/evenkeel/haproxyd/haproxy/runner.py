@@ -36,7 +36,7 @@ from evenkeel.haproxyd.haproxy.config.layout import PartitionLayout
 from evenkeel.haproxyd.haproxy.config.local_config import LocalConfig
 from evenkeel.haproxyd.haproxy.config.worker_size import HostWorkerSizes, WorkerSize, grown_connections
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
-from evenkeel.haproxyd.haproxy.reloader import Reloader
+from evenkeel.haproxyd.haproxy.reloader import HaproxyReloader
 from evenkeel.haproxyd.haproxy.running_state import RunningState
 from evenkeel.haproxyd.haproxy.runtime.command import DriftFinding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.plan import RuntimePlan, plan_change
@@ -113,7 +113,7 @@ class HaproxyRunner:
         self._local = LocalConfig(storage.local)
         self._state = RunningState(storage, self._files, self.process)
         self._commands = RuntimeCommands(partition, self.process.cli)
-        self._reloader = Reloader(
+        self._reloader = HaproxyReloader(
             partition,
             storage,
             layout,

@@ -151,25 +151,25 @@ class PartitionUser:
             self.user = None
 
 
-class Privileges(Value):
+class ProcessPrivileges(Value):
     """Effective user id of a process, and the :data:`MASTER_CAPABILITIES` that it has."""
 
     uid: int
     capabilities: frozenset[str]
 
 
-def read_privileges(pid: int) -> Privileges:
+def read_privileges(pid: int) -> ProcessPrivileges:
     """Read the privileges of a process. Raises :class:`OSError` if it does not exist."""
     status = Path(f"/proc/{pid:d}/status").read_text()
     # not all lines, because a daemon that starts reads it of each HAProxy
     uid = status.partition("\nUid:")[2].split(maxsplit=2)[1]
     has = int(status.partition("\nCapEff:")[2].split(maxsplit=1)[0], 16)
-    return Privileges(
+    return ProcessPrivileges(
         uid=int(uid), capabilities=frozenset(name for name, bit in MASTER_CAPABILITIES.items() if has >> bit & 1)
     )
 
 
-def missing_privileges(privileges: Privileges) -> str:
+def missing_privileges(privileges: ProcessPrivileges) -> str:
     """Return the reason why a process with these privileges cannot run workers as another user; empty if it can."""
     if privileges.uid != 0:
         return "not started as root"

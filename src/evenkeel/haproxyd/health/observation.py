@@ -126,7 +126,7 @@ class _LastObservation(NamedTuple):
     result: _CachedStatus
 
 
-class Observer:
+class PartitionObserver:
     """Reads status and counters of all partitions, and keeps the last status of each for as long as it is
     valid.
     """

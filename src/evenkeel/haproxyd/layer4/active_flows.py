@@ -11,9 +11,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 
-from evenkeel.haproxyd.layer4.elements import Service
+from evenkeel.haproxyd.layer4.elements import VirtualService
 from evenkeel.haproxyd.layer4.flows import protocol_selection
-from evenkeel.haproxyd.layer4.netlink import CONNTRACK, Netfilter
+from evenkeel.haproxyd.layer4.netlink import CONNTRACK, NetfilterSocket
 from evenkeel.haproxyd.layer4.statements import PROTOCOL_NUMBERS, Family
 
 _GET_FLOWS = 1
@@ -26,16 +26,16 @@ PROCESSOR_SHARE_MAX = 0.02
 """Maximum share of one processor's time that counts of flows may take, from 0 to 1."""
 
 
-def count_flows(netfilter: Netfilter, services: Collection[Service]) -> Mapping[Service, int]:
+def count_flows(netfilter: NetfilterSocket, services: Collection[VirtualService]) -> Mapping[VirtualService, int]:
     """Return the number of flows by service from the kernel's connection table; services without flows are
     left out. Raises :class:`OSError`.
     """
-    wanted: dict[tuple[Family, str], dict[bytes, Service]] = {}
+    wanted: dict[tuple[Family, str], dict[bytes, VirtualService]] = {}
     for service in services:
         address = ipaddress.ip_address(service.address)
         place = address.packed + struct.pack("!H", service.port)
         wanted.setdefault((address.version, service.protocol), {})[place] = service
-    found: Counter[Service] = Counter()
+    found: Counter[VirtualService] = Counter()
     for (family, protocol), by_place in wanted.items():
         for place, count in _count_by_destination(netfilter, family, protocol).items():
             if place in by_place:
@@ -43,7 +43,7 @@ def count_flows(netfilter: Netfilter, services: Collection[Service]) -> Mapping[
     return found
 
 
-def _count_by_destination(netfilter: Netfilter, family: Family, protocol: str) -> Counter[bytes]:
+def _count_by_destination(netfilter: NetfilterSocket, family: Family, protocol: str) -> Counter[bytes]:
     """Return the number of flows of a protocol, by the packed address and port to which the client sends.
     Raises :class:`OSError`.
     """

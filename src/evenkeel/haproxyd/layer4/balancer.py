@@ -23,10 +23,10 @@ from evenkeel.haproxyd.layer4.drains import (
     draining_after_change,
     has_expired_server,
 )
-from evenkeel.haproxyd.layer4.elements import FlowTarget, Service, address_family
-from evenkeel.haproxyd.layer4.flow_table import FlowWatch
+from evenkeel.haproxyd.layer4.elements import FlowTarget, VirtualService, address_family
+from evenkeel.haproxyd.layer4.flow_table import FlowTableWatch
 from evenkeel.haproxyd.layer4.forwarding import forwarding_problem
-from evenkeel.haproxyd.layer4.health_file import HealthFile
+from evenkeel.haproxyd.layer4.health_file import DownServersStorage
 from evenkeel.haproxyd.layer4.kernel import KernelRefused, KernelTable
 from evenkeel.haproxyd.layer4.ruleset import (
     PartitionContent,
@@ -65,7 +65,7 @@ class DatagramBalancer:
         self._on_event = on_event
         self._forwarding = forwarding
         self._kernel = KernelTable(settings.nftables_table)
-        self._health_file = HealthFile(settings.run_dir / "datagrams-down.json")
+        self._health_file = DownServersStorage(settings.run_dir / "datagrams-down.json")
         self._held: dict[str, LoadBalancers] = {}
         self._down: dict[str, frozenset[ServerKey]] = {}
         self._draining: dict[str, DrainingByService] = {}
@@ -74,7 +74,7 @@ class DatagramBalancer:
         self._refusing: frozenset[FlowTarget] = frozenset()
         self._refusing_until = 0.0
         self._refusing_turn = asyncio.Lock()
-        self._active: Mapping[Service, int] = {}
+        self._active: Mapping[VirtualService, int] = {}
         self._active_pace = FlowCountPace()
         self._dirty: set[str] = set()
         """Partitions whose servers' health has changed since the kernel last got their rules."""
@@ -86,7 +86,7 @@ class DatagramBalancer:
         """
         self._task: asyncio.Task[None] | None = None
         self._uncertain_until = 0.0
-        self._flow_watch = FlowWatch()
+        self._flow_watch = FlowTableWatch()
         self._needed = False
         """Whether a load balancer was refused since the daemon last tried to use nftables."""
         self.problem = "the daemon has not started"

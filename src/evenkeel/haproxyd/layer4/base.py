@@ -36,7 +36,7 @@ from evenkeel.haproxyd.layer4.statements import (
     KeyInSet,
     KeyPart,
     RandomNumber,
-    Rule,
+    RuleStatements,
     TranslateByMap,
     VisitChainByMap,
     destination_address,
@@ -47,7 +47,7 @@ from evenkeel.haproxyd.layer4.statements import (
 from evenkeel.haproxyd.layer4.weighted_numbers import HASH_SEED, NUMBER_RANGES, NumberRange
 
 
-class Hook(NamedTuple):
+class NetfilterHook(NamedTuple):
     """Attachment of a base chain in the kernel: chain type, name of the hook and the kernel's number for it,
     and priority.
     """
@@ -63,14 +63,14 @@ BIND_CHAIN = "bind"
 """Name of the chain that binds clients to servers. The chain exists only while a pool binds clients, because each
 packet of the host passes the chain.
 """
-BASE_CHAIN_HOOKS: Mapping[str, Hook] = {
-    "count-in": Hook("filter", *_PREROUTING, -150),
-    "dispatch": Hook("nat", *_PREROUTING, -100),
-    "dispatch-local": Hook("nat", *_OUTPUT, -100),
+BASE_CHAIN_HOOKS: Mapping[str, NetfilterHook] = {
+    "count-in": NetfilterHook("filter", *_PREROUTING, -150),
+    "dispatch": NetfilterHook("nat", *_PREROUTING, -100),
+    "dispatch-local": NetfilterHook("nat", *_OUTPUT, -100),
     # where packets of this host pass, too, and not only those of others
-    BIND_CHAIN: Hook("filter", *_POSTROUTING, 0),
-    "source": Hook("nat", *_POSTROUTING, 100),
-    "count-out": Hook("filter", *_POSTROUTING, 150),
+    BIND_CHAIN: NetfilterHook("filter", *_POSTROUTING, 0),
+    "source": NetfilterHook("nat", *_POSTROUTING, 100),
+    "count-out": NetfilterHook("filter", *_POSTROUTING, 150),
 }
 """Hooks of the base chains, by chain name."""
 LISTENER_PROTOCOLS = ("udp", "sctp", "tcp")
@@ -93,13 +93,13 @@ def number_key(family: Family, numbers: NumberRange) -> tuple[KeyPart, ...]:
     return *service_key(family), HashedNumber(fields, numbers.below, HASH_SEED, numbers.offset)
 
 
-def _rule_for_each_family(make: Callable[[Family], Rule]) -> tuple[Rule, ...]:
+def _rule_for_each_family(make: Callable[[Family], RuleStatements]) -> tuple[RuleStatements, ...]:
     return tuple((IsOfFamily(family), *make(family)) for family in FAMILIES)
 
 
 def _rule_for_each_protocol(
-    make: Callable[[Family], Rule], protocols: tuple[str, ...] = LISTENER_PROTOCOLS
-) -> tuple[Rule, ...]:
+    make: Callable[[Family], RuleStatements], protocols: tuple[str, ...] = LISTENER_PROTOCOLS
+) -> tuple[RuleStatements, ...]:
     """Return a rule for each protocol and family: conditions of both, then the parts from ``make(family)``.
 
     For rules that read the port of a flow's first packet, which nft lists only behind a condition of the protocol.
@@ -117,7 +117,7 @@ def _client_key(family: Family) -> tuple[KeyPart, ...]:
     return source_address(family), PACKET_PROTOCOL, SOURCE_PORT
 
 
-def _translation_rules(numbers: NumberRange) -> tuple[Rule, ...]:
+def _translation_rules(numbers: NumberRange) -> tuple[RuleStatements, ...]:
     return _rule_for_each_family(
         lambda family: (TranslateByMap(family, number_key(family, numbers), f"slots{family}"),)
     )
@@ -129,7 +129,7 @@ _DISPATCH_RULES = (
 )
 
 
-BASE_CHAIN_RULES: Mapping[str, tuple[Rule, ...]] = {
+BASE_CHAIN_RULES: Mapping[str, tuple[RuleStatements, ...]] = {
     # every packet, before translation; each base chain costs every packet of the host
     "count-in": (
         *_rule_for_each_family(
@@ -222,7 +222,7 @@ BIND_CHAIN_RULES = _rule_for_each_protocol(
 """
 
 
-def fixed_chain_rules(*, binds_clients: bool) -> Mapping[str, tuple[Rule, ...]]:
+def fixed_chain_rules(*, binds_clients: bool) -> Mapping[str, tuple[RuleStatements, ...]]:
     """Return ``{chain: rules}`` of the chains that do not depend on listeners. ``binds_clients``: whether a
     pool binds clients, which needs one more chain.
     """

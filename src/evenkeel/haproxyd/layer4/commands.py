@@ -22,14 +22,14 @@ from evenkeel.haproxyd.layer4.elements import (
     pack_target,
 )
 from evenkeel.haproxyd.layer4.netlink import (
-    Message,
+    NetlinkMessage,
     bytes_attribute,
     nested_attribute,
     number32_attribute,
     number64_attribute,
     text_attribute,
 )
-from evenkeel.haproxyd.layer4.statements import ADDRESS_BYTES, Family, Rule, jump_verdict, rule_text
+from evenkeel.haproxyd.layer4.statements import ADDRESS_BYTES, Family, RuleStatements, jump_verdict, rule_text
 
 _NEW_TABLE, _DELETE_TABLE, _NEW_CHAIN, _DELETE_CHAIN, _NEW_RULE, _DELETE_RULE = 0, 2, 3, 5, 6, 8
 _NEW_SET, _DELETE_SET, _NEW_ELEMENTS, _DELETE_ELEMENTS, _NEW_OBJECT, _DELETE_OBJECT = 9, 11, 12, 14, 18, 20
@@ -51,7 +51,7 @@ server.
 """
 
 
-def rule_digest(rule: Rule) -> bytes:
+def rule_digest(rule: RuleStatements) -> bytes:
     """Return the digest, 8 bytes, that is stored with a rule in the kernel, by which the daemon recognizes
     the rule.
     """
@@ -73,7 +73,7 @@ class SetDeclaration(Value):
 class TableCommand:
     """One command of an nftables transaction."""
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         """Yield the netlink messages that carry out the command on ``table``."""
         raise NotImplementedError
 
@@ -99,7 +99,7 @@ class _NamedObjectCommand(TableCommand):
 class AddTable(TableCommand):
     """Create the table if it is not there."""
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         yield _NEW_TABLE, _CREATE, text_attribute(_TABLE_ATTRIBUTE, table)
 
 
@@ -107,7 +107,7 @@ class AddTable(TableCommand):
 class DeleteTable(TableCommand):
     """Remove the table with all its contents."""
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         yield _DELETE_TABLE, 0, text_attribute(_TABLE_ATTRIBUTE, table)
 
 
@@ -115,7 +115,7 @@ class DeleteTable(TableCommand):
 class AddChain(_NamedObjectCommand):
     """Create a chain, attached to its hook if it is a base chain."""
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         parts = [text_attribute(_TABLE_ATTRIBUTE, table), text_attribute(3, self.name)]
         if (hook := BASE_CHAIN_HOOKS.get(self.name)) is not None:
             parts.append(
@@ -131,7 +131,7 @@ class AddChain(_NamedObjectCommand):
 class DeleteChain(_NamedObjectCommand):
     """Remove an empty chain."""
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         yield _DELETE_CHAIN, 0, text_attribute(_TABLE_ATTRIBUTE, table) + text_attribute(3, self.name)
 
 
@@ -139,7 +139,7 @@ class DeleteChain(_NamedObjectCommand):
 class FlushChain(_NamedObjectCommand):
     """Remove all rules of a chain."""
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         yield _DELETE_RULE, 0, self.payload(table)
 
 
@@ -147,12 +147,12 @@ class FlushChain(_NamedObjectCommand):
 class AddRule(_NamedObjectCommand):
     """Append a rule to a chain."""
 
-    rule: Rule
+    rule: RuleStatements
 
     def __str__(self) -> str:
         return f"rule of {self.name}: {rule_text(self.rule)}"
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         expressions = (each for statement in self.rule for each in statement.expressions())
         mark = rule_digest(self.rule)
         user_data = bytes_attribute(7, bytes([_USER_DATA, len(mark)]) + mark)
@@ -163,7 +163,7 @@ class AddRule(_NamedObjectCommand):
 class AddCounter(_NamedObjectCommand):
     """Create a counter."""
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         zero = nested_attribute(4, number64_attribute(1, 0), number64_attribute(2, 0))
         yield _NEW_OBJECT, _CREATE, self.payload(table) + number32_attribute(3, _COUNTER) + zero
 
@@ -172,7 +172,7 @@ class AddCounter(_NamedObjectCommand):
 class DeleteCounter(_NamedObjectCommand):
     """Remove a counter."""
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         yield _DELETE_OBJECT, 0, self.payload(table) + number32_attribute(3, _COUNTER)
 
 
@@ -183,7 +183,7 @@ class AddSharedSet(TableCommand):
     name: str
     family: Family
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         fields, kind = SHARED_SETS[self.name]
         filled = self.name in SETS_FILLED_BY_PACKETS
         seconds = ELEMENT_SECONDS.get(self.name)
@@ -196,7 +196,7 @@ class AddSet(_NamedObjectCommand):
 
     declared: SetDeclaration
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         yield _new_set_message(
             table, self.name, self.declared.family, ("addr",), "", self.declared.seconds, filled=True
         )
@@ -206,7 +206,7 @@ class AddSet(_NamedObjectCommand):
 class DeleteSet(_NamedObjectCommand):
     """Remove a set."""
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         yield _DELETE_SET, 0, self.payload(table)
 
 
@@ -214,7 +214,7 @@ class DeleteSet(_NamedObjectCommand):
 class FlushSet(_NamedObjectCommand):
     """Remove all elements of a set."""
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         yield _DELETE_ELEMENTS, 0, self.payload(table)
 
 
@@ -224,7 +224,7 @@ class AddNetworks(_NamedObjectCommand):
 
     networks: tuple[str, ...]
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         encoded = (each for span in network_spans(self.networks) for each in _span_elements(*span))
         yield from _element_messages(_NEW_ELEMENTS, _CREATE, table, self.name, encoded)
 
@@ -235,7 +235,7 @@ class AddElements(_NamedObjectCommand):
 
     elements: tuple[tuple[ElementKey, ElementData], ...]
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         kind = SHARED_SETS[self.name[:-1]][1]
         encoded = (_encode_key(key.packed()) + _encode_data(kind, data) for key, data in self.elements)
         yield from _element_messages(_NEW_ELEMENTS, _CREATE, table, self.name, encoded)
@@ -247,7 +247,7 @@ class DeleteElements(_NamedObjectCommand):
 
     keys: tuple[ElementKey, ...]
 
-    def messages(self, table: str) -> Iterator[Message]:
+    def messages(self, table: str) -> Iterator[NetlinkMessage]:
         encoded = (_encode_key(key.packed()) for key in self.keys)
         yield from _element_messages(_DELETE_ELEMENTS, 0, table, self.name, encoded)
 
@@ -264,7 +264,7 @@ def _new_set_message(
     seconds: int | None = None,
     *,
     filled: bool = False,
-) -> Message:
+) -> NetlinkMessage:
     """Return the message that creates a set, or a map of this ``kind``, with a key of ``fields``.
 
     ``seconds`` None: only the daemon changes the elements; 0: they are networks; more: the kernel removes an
@@ -315,7 +315,9 @@ def _encode_data(kind: ElementDataKind, data: ElementData) -> bytes:
     return b""
 
 
-def _element_messages(kind: int, flags: int, table: str, name: str, encoded: Iterable[bytes]) -> Iterator[Message]:
+def _element_messages(
+    kind: int, flags: int, table: str, name: str, encoded: Iterable[bytes]
+) -> Iterator[NetlinkMessage]:
     """Yield messages of this kind for the set or map ``name``, with all encoded elements, as few messages as
     possible.
     """

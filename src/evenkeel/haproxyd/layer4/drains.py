@@ -12,13 +12,13 @@ import structlog
 
 from evenkeel.core.kit.values import Wire
 from evenkeel.haproxyd.disk.files import StorageBroken, read_json_file, write_file
-from evenkeel.haproxyd.layer4.elements import FlowTarget, Service
+from evenkeel.haproxyd.layer4.elements import FlowTarget, VirtualService
 
 log = structlog.get_logger(__name__)
 
-FlowTargets = Mapping[Service, frozenset[FlowTarget]]
+FlowTargets = Mapping[VirtualService, frozenset[FlowTarget]]
 """Servers whose flows may go on, by service."""
-DrainingByService = Mapping[Service, Mapping[FlowTarget, float]]
+DrainingByService = Mapping[VirtualService, Mapping[FlowTarget, float]]
 """Removed servers by service, each with the Unix time at which its connections end."""
 
 
@@ -30,7 +30,7 @@ def draining_after_change(
     dead: Iterable[FlowTarget],
     now: float,
     seconds: float,
-) -> dict[Service, dict[FlowTarget, float]]:
+) -> dict[VirtualService, dict[FlowTarget, float]]:
     """Return the servers of TCP services that are draining after a change of the partition, each with the
     Unix time at which its connections end.
 
@@ -39,7 +39,7 @@ def draining_after_change(
     Unix time; ``seconds``: how long a removed server drains.
     """
     ended = frozenset(dead)
-    found: dict[Service, dict[FlowTarget, float]] = {}
+    found: dict[VirtualService, dict[FlowTarget, float]] = {}
     for service, servers in wanted.items():
         if service.protocol != "tcp":
             continue
@@ -51,7 +51,9 @@ def draining_after_change(
     return found
 
 
-def add_draining_servers(wanted: FlowTargets, draining: DrainingByService) -> dict[Service, frozenset[FlowTarget]]:
+def add_draining_servers(
+    wanted: FlowTargets, draining: DrainingByService
+) -> dict[VirtualService, frozenset[FlowTarget]]:
     """Return {service: servers whose flows may go on} for the services in ``wanted``: their servers there,
     and those that are draining. Draining servers of other services are left out.
     """
@@ -64,7 +66,7 @@ def has_expired_server(draining: DrainingByService, now: float) -> bool:
 
 
 class _DrainingServer(Wire):
-    service: Service
+    service: VirtualService
     server: FlowTarget
     ends_at: float
 
@@ -92,7 +94,7 @@ class DrainFile:
         except (OSError, StorageBroken) as error:
             log.warning("draining servers not known", reason=str(error))
             return {}
-        read: dict[str, dict[Service, dict[FlowTarget, float]]] = {}
+        read: dict[str, dict[VirtualService, dict[FlowTarget, float]]] = {}
         for partition, entries in found.draining.items():
             for one in entries:
                 read.setdefault(partition, {}).setdefault(one.service, {})[one.server] = one.ends_at

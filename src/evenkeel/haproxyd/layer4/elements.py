@@ -52,7 +52,7 @@ CONFIGURED_SET_NAMES = tuple(
 """Shared sets and maps whose elements come only from the partitions' load balancers."""
 
 
-class Service(Value):
+class VirtualService(Value):
     """Protocol, address and port at which a listener receives packets."""
 
     protocol: wire.DatagramProtocol
@@ -77,7 +77,7 @@ class ElementKey(Value):
     draws, or a server.
     """
 
-    service: Service
+    service: VirtualService
     number: int | None = None
     server: FlowTarget | None = None
 
@@ -111,7 +111,7 @@ def element_data_text(data: ElementData) -> str:
     return data
 
 
-def pack_data(data: ElementData) -> bytes:
+def pack_element_data(data: ElementData) -> bytes:
     """Return an element's data as bytes: a chain's or counter's name, or a server's address and port; empty
     for an element of a set.
     """

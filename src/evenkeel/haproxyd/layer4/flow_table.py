@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd.layer4.forwarding import PROC_SYS_DIR
-from evenkeel.haproxyd.layer4.netlink import CONNTRACK, Netfilter
+from evenkeel.haproxyd.layer4.netlink import CONNTRACK, NetfilterSocket
 
 COUNT, MAXIMUM = "net/netfilter/nf_conntrack_count", "net/netfilter/nf_conntrack_max"
 FULL_PERCENT, RELIEVED_PERCENT = 90, 80
@@ -25,7 +25,7 @@ class FlowTableState(Value):
     failed: int
 
 
-def read_flow_table(netfilter: Netfilter, proc: Path = PROC_SYS_DIR) -> FlowTableState:
+def read_flow_table(netfilter: NetfilterSocket, proc: Path = PROC_SYS_DIR) -> FlowTableState:
     """Read how full the kernel's connection table is. Blocks. Raises :class:`OSError`, or :class:`ValueError`
     if the kernel's files have no numbers.
     """
@@ -38,7 +38,7 @@ def read_flow_table(netfilter: Netfilter, proc: Path = PROC_SYS_DIR) -> FlowTabl
     return FlowTableState(count=count, maximum=maximum, failed=failed)
 
 
-class FlowWatch:
+class FlowTableWatch:
     """Decides when the connection table needs a warning: once when it is 90 % full, again after it was below
     80 %, and for each increase of dropped flows.
     """

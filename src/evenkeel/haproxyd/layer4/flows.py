@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from evenkeel.core.kit.values import Value
-from evenkeel.haproxyd.layer4.elements import FlowTarget, Service, address_family
+from evenkeel.haproxyd.layer4.elements import FlowTarget, VirtualService, address_family
 from evenkeel.haproxyd.layer4.netlink import (
     CONNTRACK,
-    Attributes,
-    Netfilter,
+    NetfilterSocket,
+    NetlinkAttributes,
     bytes_attribute,
     decode_attributes,
     nested_attribute,
@@ -39,7 +39,7 @@ class EndedFlows(Value):
     outside the networks ``clients`` (None: all clients are allowed).
     """
 
-    service: Service
+    service: VirtualService
     kept: frozenset[FlowTarget]
     clients: tuple[str, ...] | None = None
 
@@ -67,7 +67,7 @@ SINGLY_READ_SERVICES_MAX = 4
 """
 
 
-def remove_flows(netfilter: Netfilter, ended: Iterable[EndedFlows]) -> int:
+def remove_flows(netfilter: NetfilterSocket, ended: Iterable[EndedFlows]) -> int:
     """Remove the ended flows from the kernel's connection table, and return how many were removed. Blocks. Raises
     :class:`OSError`.
     """
@@ -79,7 +79,9 @@ def remove_flows(netfilter: Netfilter, ended: Iterable[EndedFlows]) -> int:
     return sum(_remove_selected(netfilter, family, selection, by_service) for family, selection in selections)
 
 
-def _remove_selected(netfilter: Netfilter, family: int, selection: bytes, ended: Mapping[Service, EndedFlows]) -> int:
+def _remove_selected(
+    netfilter: NetfilterSocket, family: int, selection: bytes, ended: Mapping[VirtualService, EndedFlows]
+) -> int:
     # read to the end before the first removal, which would change what is being read
     found = [
         flow
@@ -97,21 +99,21 @@ def _remove_selected(netfilter: Netfilter, family: int, selection: bytes, ended:
     return count
 
 
-def _is_ended(flow: Attributes, ended: EndedFlows) -> bool:
+def _is_ended(flow: NetlinkAttributes, ended: EndedFlows) -> bool:
     return _flow_target(flow) not in ended.kept or not (ended.clients is None or _client_is_among(flow, ended.clients))
 
 
-def _client_is_among(flow: Attributes, networks: Iterable[str]) -> bool:
+def _client_is_among(flow: NetlinkAttributes, networks: Iterable[str]) -> bool:
     _, addresses = _tuple_attributes(flow, _ORIGINAL)
     address = ipaddress.ip_address(next(_present_values(addresses, (_SOURCE4, _SOURCE6)), b"\0\0\0\0"))
     return any(address in ipaddress.ip_network(network) for network in networks)
 
 
-def _address_family(service: Service) -> int:
+def _address_family(service: VirtualService) -> int:
     return socket.AF_INET6 if address_family(service.address) == 6 else socket.AF_INET
 
 
-def _service_selection(service: Service) -> bytes:
+def _service_selection(service: VirtualService) -> bytes:
     """Return the attributes that make the kernel (5.8 and later) dump the service's flows, and maybe others; an earlier
     kernel dumps all flows of the IP version.
     """
@@ -137,16 +139,16 @@ def protocol_selection(protocol: str) -> bytes:
     return nested_attribute(_ORIGINAL, nested_attribute(_TUPLE_PROTOCOL, number)) + chosen
 
 
-def _flow_service(flow: Attributes) -> Service | None:
+def _flow_service(flow: NetlinkAttributes) -> VirtualService | None:
     numbers, addresses = _tuple_attributes(flow, _ORIGINAL)
     name = _PROTOCOL_NAMES.get(numbers.get(_NUMBER, b"\0")[0])
     place = _parse_address_and_port(addresses, numbers, (_DESTINATION4, _DESTINATION6), _DESTINATION_PORT)
     if name is None or place is None:
         return None
-    return Service(protocol=name, address=place.address, port=place.port)  # type: ignore[arg-type]
+    return VirtualService(protocol=name, address=place.address, port=place.port)  # type: ignore[arg-type]
 
 
-def _flow_target(flow: Attributes) -> FlowTarget | None:
+def _flow_target(flow: NetlinkAttributes) -> FlowTarget | None:
     """Return the server that answers the flow, from the flow's reply direction; None if the flow's attributes
     lack it.
     """
@@ -154,7 +156,7 @@ def _flow_target(flow: Attributes) -> FlowTarget | None:
     return _parse_address_and_port(addresses, numbers, (_SOURCE4, _SOURCE6), _SOURCE_PORT)
 
 
-def _tuple_attributes(flow: Attributes, direction: int) -> tuple[Mapping[int, bytes], Mapping[int, bytes]]:
+def _tuple_attributes(flow: NetlinkAttributes, direction: int) -> tuple[Mapping[int, bytes], Mapping[int, bytes]]:
     parts = decode_attributes(flow.get(direction, b""))
     return decode_attributes(parts.get(_TUPLE_PROTOCOL, b"")), decode_attributes(parts.get(_TUPLE_IP, b""))
 

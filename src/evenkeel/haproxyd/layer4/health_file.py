@@ -18,13 +18,13 @@ from evenkeel.haproxyd.layer4.ruleset import ServerKey
 log = structlog.get_logger(__name__)
 
 
-class DownFile(Wire):
+class DownServersFile(Wire):
     """Content of the file of servers that are down: (backend, server) of each, by partition."""
 
     down: dict[str, tuple[ServerKey, ...]] = {}
 
 
-class HealthFile:
+class DownServersStorage:
     """File with the datagram servers that are down. Failures are logged and never raised."""
 
     def __init__(self, path: Path) -> None:
@@ -35,7 +35,7 @@ class HealthFile:
         missing or unreadable. Blocks.
         """
         try:
-            found = read_json_file(self._path, DownFile) or DownFile()
+            found = read_json_file(self._path, DownServersFile) or DownServersFile()
         except (OSError, StorageBroken) as error:
             log.warning("health of datagram servers not known", reason=str(error))
             return {}
@@ -45,7 +45,7 @@ class HealthFile:
         """Replace the file's content by ``down``, ``{partition: (backend, server) of each server that is
         down}``. Blocks.
         """
-        content = DownFile(down={name: tuple(sorted(servers)) for name, servers in down.items() if servers})
+        content = DownServersFile(down={name: tuple(sorted(servers)) for name, servers in down.items() if servers})
         try:
             write_file(self._path, msgspec.json.encode(content))
         except OSError as error:

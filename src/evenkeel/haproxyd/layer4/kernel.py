@@ -13,7 +13,7 @@ import structlog
 from evenkeel.core.kit.errors import EvenKeelError
 from evenkeel.haproxyd.layer4.active_flows import count_flows
 from evenkeel.haproxyd.layer4.commands import DeleteTable, TableCommand
-from evenkeel.haproxyd.layer4.elements import FlowTarget, Service
+from evenkeel.haproxyd.layer4.elements import FlowTarget, VirtualService
 from evenkeel.haproxyd.layer4.flow_table import FlowTableState, read_flow_table
 from evenkeel.haproxyd.layer4.flows import EndedFlows, flows_ended_by_change, remove_flows
 from evenkeel.haproxyd.layer4.forwarding import TableLock
@@ -25,7 +25,7 @@ from evenkeel.haproxyd.layer4.kernel_table import (
     read_refusing_servers,
     read_table_outline,
 )
-from evenkeel.haproxyd.layer4.netlink import Message, Netfilter, TransactionRefused
+from evenkeel.haproxyd.layer4.netlink import NetfilterSocket, NetlinkMessage, TransactionRefused
 from evenkeel.haproxyd.layer4.ruleset import PartitionContent
 from evenkeel.haproxyd.layer4.transaction import change_commands, replacement_commands
 
@@ -76,7 +76,7 @@ class KernelTable:
                 raise KernelRefused(self._lacking)
             self._try_empty_table(netfilter)
 
-    def _try_empty_table(self, netfilter: Netfilter) -> None:
+    def _try_empty_table(self, netfilter: NetfilterSocket) -> None:
         """Have the kernel check an empty table without creating it. Raises :class:`KernelRefused` with the
         feature that is missing, and then the table is unlocked.
         """
@@ -180,7 +180,7 @@ class KernelTable:
                 )
                 self._contents, self._exists = {}, False
 
-    def partition_flow_targets(self, partition: str) -> Mapping[Service, frozenset[FlowTarget]]:
+    def partition_flow_targets(self, partition: str) -> Mapping[VirtualService, frozenset[FlowTarget]]:
         """Return the servers whose flows may go on, by service, in the partition's present content; empty for
         an unknown partition.
         """
@@ -204,7 +204,7 @@ class KernelTable:
         with _open_netfilter() as netfilter:
             return read_refusing_servers(netfilter, self._table)
 
-    def count_active_flows(self) -> Mapping[Service, int]:
+    def count_active_flows(self) -> Mapping[VirtualService, int]:
         """Count the flows in the connection table by service; services without flows are left out. Raises
         :class:`KernelRefused` if it cannot be read.
         """
@@ -215,7 +215,7 @@ class KernelTable:
     def read_flow_table_state(self) -> FlowTableState:
         """Read how full the kernel's connection table is. Raises :class:`KernelRefused` if it cannot be read."""
         try:
-            with Netfilter() as netfilter:
+            with NetfilterSocket() as netfilter:
                 return read_flow_table(netfilter)
         except (OSError, ValueError) as error:
             raise KernelRefused(f"connection table: {error}") from error
@@ -239,7 +239,7 @@ class KernelTable:
         failure other than a refusal the table is uncertain.
         """
         try:
-            with Netfilter() as netfilter:
+            with NetfilterSocket() as netfilter:
                 before = read_generation(netfilter)
                 after = before + self._send_transaction(netfilter, commands)
                 # Another program's transaction may have been on our table: the next look compares it.
@@ -254,12 +254,12 @@ class KernelTable:
             raise _kernel_refusal(error) from error
 
     def _send_transaction(
-        self, netfilter: Netfilter, commands: Iterable[TableCommand], *, dry_run: bool = False
+        self, netfilter: NetfilterSocket, commands: Iterable[TableCommand], *, dry_run: bool = False
     ) -> bool:
         """Send the commands' messages as one transaction; returns whether there were any. Raises
         :class:`TransactionRefused`, whose text names the refused command.
         """
-        messages: list[Message] = []
+        messages: list[NetlinkMessage] = []
         ends: list[tuple[int, TableCommand]] = []
         for command in commands:
             messages.extend(command.messages(self._table))
@@ -285,7 +285,7 @@ class KernelTable:
         return same
 
     def _remove_ended_flows(
-        self, netfilter: Netfilter | None, ended: tuple[EndedFlows, ...] | list[EndedFlows]
+        self, netfilter: NetfilterSocket | None, ended: tuple[EndedFlows, ...] | list[EndedFlows]
     ) -> None:
         """Remove flows from the connection table. A failure is logged and the removal repeated later, because
         the new rules are already in force. ``netfilter`` None: open a connection for it.
@@ -294,7 +294,7 @@ class KernelTable:
             return
         try:
             if netfilter is None:
-                with Netfilter() as opened:
+                with NetfilterSocket() as opened:
                     remove_flows(opened, ended)
             else:
                 remove_flows(netfilter, ended)
@@ -304,12 +304,12 @@ class KernelTable:
 
 
 @contextmanager
-def _open_netfilter() -> Iterator[Netfilter]:
+def _open_netfilter() -> Iterator[NetfilterSocket]:
     """Return a context with a connection to netfilter, in which :class:`OSError` becomes
     :class:`KernelRefused`.
     """
     try:
-        with Netfilter() as netfilter:
+        with NetfilterSocket() as netfilter:
             yield netfilter
     except OSError as error:
         raise _kernel_refusal(error) from error

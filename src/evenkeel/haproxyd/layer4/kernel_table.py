@@ -14,10 +14,16 @@ from evenkeel.haproxyd.layer4.elements import (
     CONFIGURED_SET_NAMES,
     SHARED_SET_NAMES,
     FlowTarget,
-    pack_data,
+    pack_element_data,
     unpack_target,
 )
-from evenkeel.haproxyd.layer4.netlink import NFTABLES, Netfilter, bytes_attribute, decode_attributes, iterate_attributes
+from evenkeel.haproxyd.layer4.netlink import (
+    NFTABLES,
+    NetfilterSocket,
+    bytes_attribute,
+    decode_attributes,
+    iterate_attributes,
+)
 from evenkeel.haproxyd.layer4.ruleset import PartitionContent
 from evenkeel.haproxyd.layer4.statements import FAMILIES
 
@@ -59,7 +65,7 @@ def expected_outline(contents: Mapping[str, PartitionContent]) -> TableOutline:
     rules = {name: tuple(map(rule_digest, each)) for name, each in fixed.items()}
     for content in contents.values():
         for (name, key), data in content.elements.items():
-            elements[name].add((key.packed(), pack_data(data)))
+            elements[name].add((key.packed(), pack_element_data(data)))
         rules |= {name: tuple(map(rule_digest, each)) for name, each in content.chains.items()}
     return TableOutline(
         rules=rules,
@@ -76,7 +82,7 @@ class CounterValue(Value):
     bytes: int = 0
 
 
-def read_generation(netfilter: Netfilter) -> int:
+def read_generation(netfilter: NetfilterSocket) -> int:
     """Read the kernel's generation, a number that changes with each transaction on any table of this network
     namespace. Raises :class:`OSError`.
     """
@@ -84,7 +90,7 @@ def read_generation(netfilter: Netfilter) -> int:
     return int.from_bytes(found[_GENERATION_ATTRIBUTE], "big")
 
 
-def read_table_outline(netfilter: Netfilter, table: str) -> TableOutline:
+def read_table_outline(netfilter: NetfilterSocket, table: str) -> TableOutline:
     """Read the outline of the kernel's table; empty if there is no such table. Raises :class:`OSError`."""
     in_table = bytes_attribute(_TABLE, table.encode() + b"\0")
     rules: dict[str, list[bytes]] = {}
@@ -108,7 +114,7 @@ def read_table_outline(netfilter: Netfilter, table: str) -> TableOutline:
     )
 
 
-def read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
+def read_counters(netfilter: NetfilterSocket, table: str) -> dict[str, CounterValue]:
     """Read the named counters of the table, ``{name: values}``; empty if the table is gone. Raises
     :class:`OSError`.
     """
@@ -118,7 +124,7 @@ def read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
         return {}
 
 
-def read_refusing_servers(netfilter: Netfilter, table: str) -> frozenset[FlowTarget]:
+def read_refusing_servers(netfilter: NetfilterSocket, table: str) -> frozenset[FlowTarget]:
     """Read which servers refused a client's datagram in the last seconds; empty without a table. Raises
     :class:`OSError`.
     """
@@ -129,7 +135,7 @@ def read_refusing_servers(netfilter: Netfilter, table: str) -> frozenset[FlowTar
     return frozenset(unpack_target(key) for key in keys)
 
 
-def _read_counters(netfilter: Netfilter, table: str) -> dict[str, CounterValue]:
+def _read_counters(netfilter: NetfilterSocket, table: str) -> dict[str, CounterValue]:
     in_table = bytes_attribute(_TABLE, table.encode() + b"\0")
     payload = in_table + bytes_attribute(_OBJECT_TYPE, struct.pack("!I", _COUNTER))
     found = netfilter.dump_contents(NFTABLES, _GET_OBJECT, family=_INET_FAMILY, payload=payload)
@@ -153,7 +159,7 @@ def decode_counter(content: bytes, name_at: int) -> tuple[str, CounterValue]:
     )
 
 
-def _read_elements(netfilter: Netfilter, table: str, name: str) -> frozenset[tuple[bytes, bytes]]:
+def _read_elements(netfilter: NetfilterSocket, table: str, name: str) -> frozenset[tuple[bytes, bytes]]:
     payload = bytes_attribute(_TABLE, table.encode() + b"\0") + bytes_attribute(_NAME, name.encode() + b"\0")
     found = netfilter.dump(NFTABLES, _GET_ELEMENTS, family=_INET_FAMILY, payload=payload)
     return frozenset(_parse_element(each) for part in found for each in _list_items(part))

@@ -30,8 +30,8 @@ _INET_FAMILY = 1
 _SO_SNDBUFFORCE = 32
 _BUFFER_BYTES = 1 << 17
 
-Attributes = Mapping[int, bytes]
-Message = tuple[int, int, bytes]
+NetlinkAttributes = Mapping[int, bytes]
+NetlinkMessage = tuple[int, int, bytes]
 """Kind, flags and encoded attributes of a message to nftables."""
 
 
@@ -91,14 +91,14 @@ class TransactionRefused(OSError):
         return str(self.strerror)
 
 
-class Netfilter:
+class NetfilterSocket:
     """A connection to netfilter in this network namespace. Use as a context manager; not safe for several
     threads.
 
     Calls block, at most 10 s for each answer, and raise :class:`OSError` with the kernel's error.
     """
 
-    def __enter__(self) -> "Netfilter":
+    def __enter__(self) -> "NetfilterSocket":
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_NETFILTER)
         self._socket.settimeout(_TIMEOUT_SECONDS)
         self._number = 0
@@ -107,7 +107,7 @@ class Netfilter:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def dump(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Iterator[Attributes]:
+    def dump(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Iterator[NetlinkAttributes]:
         """Yield the decoded attributes of each object of a kind that matches ``payload``. Raises
         :class:`OSError`.
         """
@@ -119,7 +119,7 @@ class Netfilter:
         """
         return self._send_and_receive(subsystem, kind, _REQUEST | _DUMP, family, payload)
 
-    def get(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> Attributes:
+    def get(self, subsystem: int, kind: int, *, family: int = 0, payload: bytes = b"") -> NetlinkAttributes:
         """Return the decoded attributes of one object; empty if the kernel sent none. Raises
         :class:`OSError`.
         """
@@ -133,7 +133,7 @@ class Netfilter:
         for _ in self._send_and_receive(subsystem, kind, _REQUEST | _ACK, family, payload):
             pass
 
-    def transact(self, messages: Iterable[Message], *, dry_run: bool = False) -> None:
+    def transact(self, messages: Iterable[NetlinkMessage], *, dry_run: bool = False) -> None:
         """Have nftables carry out all messages in one transaction, so that no packet meets a part of it;
         without messages, nothing is sent.
 

@@ -7,7 +7,7 @@ import errno
 import sys
 
 from evenkeel.haproxyd.layer4.commands import AddTable, DeleteTable
-from evenkeel.haproxyd.layer4.netlink import Netfilter
+from evenkeel.haproxyd.layer4.netlink import NetfilterSocket
 
 _ERRORS_WITHOUT_TABLE = (errno.EPERM, errno.EOPNOTSUPP, errno.EPROTONOSUPPORT, errno.EAFNOSUPPORT, errno.EINVAL)
 """Errors of hosts on which no daemon with these permissions can have created a table."""
@@ -18,7 +18,7 @@ def remove_table(table: str) -> None:
     Raises :class:`OSError` for other failures.
     """
     try:
-        with Netfilter() as netfilter:
+        with NetfilterSocket() as netfilter:
             # created first, because what is not there cannot be deleted
             netfilter.transact(message for step in (AddTable(), DeleteTable()) for message in step.messages(table))
     except OSError as error:

@@ -29,7 +29,7 @@ from evenkeel.haproxyd.layer4.elements import (
     ElementData,
     ElementKey,
     FlowTarget,
-    Service,
+    VirtualService,
     address_family,
     element_data_text,
 )
@@ -42,7 +42,7 @@ from evenkeel.haproxyd.layer4.statements import (
     HasMoreFlowsThan,
     IsOfFamily,
     KeyInSet,
-    Rule,
+    RuleStatements,
     TranslateTo,
     goto_chain,
     original_source_address,
@@ -67,10 +67,10 @@ class PartitionContent(Value):
 
     counters: frozenset[str] = frozenset()
     sets: Mapping[str, SetDeclaration] = {}
-    chains: Mapping[str, tuple[Rule, ...]] = {}
+    chains: Mapping[str, tuple[RuleStatements, ...]] = {}
     elements: Mapping[tuple[str, ElementKey], ElementData] = {}
-    flows: Mapping[Service, frozenset[FlowTarget]] = {}
-    clients: Mapping[Service, tuple[str, ...]] = {}
+    flows: Mapping[VirtualService, frozenset[FlowTarget]] = {}
+    clients: Mapping[VirtualService, tuple[str, ...]] = {}
     binds_clients: bool = False
 
 
@@ -102,12 +102,12 @@ def object_name(kind: str, *parts: str) -> str:
     return text if len(text) <= NAME_CHARS_MAX else f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:40]}"
 
 
-def listener_service(listener: wire.DatagramListener, bind: wire.Bind) -> Service:
+def listener_service(listener: wire.DatagramListener, bind: wire.Bind) -> VirtualService:
     """Return the service (protocol, address, port) at one of a listener's addresses, in canonical notation."""
-    return Service(protocol=listener.protocol, address=str(ipaddress.ip_address(bind.address)), port=bind.port)
+    return VirtualService(protocol=listener.protocol, address=str(ipaddress.ip_address(bind.address)), port=bind.port)
 
 
-def listener_services(listener: wire.DatagramListener) -> Iterator[Service]:
+def listener_services(listener: wire.DatagramListener) -> Iterator[VirtualService]:
     """Yield the services at all addresses of a listener, in the order of its configuration."""
     return (listener_service(listener, bind) for bind in listener.binds)
 
@@ -126,10 +126,10 @@ class _ContentBuilder:
         self._direct = direct
         self._counters: set[str] = set()
         self._sets: dict[str, SetDeclaration] = {}
-        self._chains: dict[str, tuple[Rule, ...]] = {}
+        self._chains: dict[str, tuple[RuleStatements, ...]] = {}
         self._elements: dict[tuple[str, ElementKey], ElementData] = {}
-        self._flows: dict[Service, frozenset[FlowTarget]] = {}
-        self._clients: dict[Service, tuple[str, ...]] = {}
+        self._flows: dict[VirtualService, frozenset[FlowTarget]] = {}
+        self._clients: dict[VirtualService, tuple[str, ...]] = {}
 
     def content(self) -> PartitionContent:
         if not self._counters:
@@ -201,7 +201,7 @@ class _ContentBuilder:
         if the listener needs none. ``flows``: name of the counter of flows; ``allowed``: names of the sets
         of allowed networks.
         """
-        rules: list[Rule] = [
+        rules: list[RuleStatements] = [
             (IsOfFamily(family), KeyInSet((source_address(family),), name, inverted=True), REJECT_PORT_UNREACHABLE)
             for family, name in allowed.items()
         ]
@@ -265,7 +265,7 @@ class _DatagramPool:
         """
         return frozenset(server_target(one) for one in self._live_servers(family))
 
-    def elements(self, service: Service, family: Family) -> dict[tuple[str, ElementKey], ElementData]:
+    def elements(self, service: VirtualService, family: Family) -> dict[tuple[str, ElementKey], ElementData]:
         """Return the elements of one service in the shared maps: the server of each number, and, for bound
         clients, the chain of each server.
         """
@@ -293,13 +293,13 @@ class _DatagramPool:
             for one in self._live.values()
         }
 
-    def chains(self) -> dict[str, tuple[Rule, ...]]:
+    def chains(self) -> dict[str, tuple[RuleStatements, ...]]:
         """Return ``{name: rules}`` of the chain that sends bound clients to their server, and of each
         server's chain that binds clients; empty unless clients are bound.
         """
         if not self.binds_clients:
             return {}
-        made: dict[str, tuple[Rule, ...]] = {self.chain: tuple(self._client_binding_rules())}
+        made: dict[str, tuple[RuleStatements, ...]] = {self.chain: tuple(self._client_binding_rules())}
         for one in self._live.values():
             family = address_family(one.address)
             client = AddKeyToSet(
@@ -325,7 +325,7 @@ class _DatagramPool:
     def _name(self, kind: str, server: wire.BackendServer) -> str:
         return object_name(kind, self._partition, self._backend.name, server.name)
 
-    def _client_binding_rules(self) -> Iterator[Rule]:
+    def _client_binding_rules(self) -> Iterator[RuleStatements]:
         for one in self._live.values():
             family = address_family(one.address)
             known = KeyInSet((source_address(family),), self._client_set_name(one), mask=self._family_mask(family))

@@ -43,10 +43,10 @@ class Statement(Protocol):
         ...
 
 
-Rule = tuple[Statement, ...]
+RuleStatements = tuple[Statement, ...]
 
 
-def rule_text(rule: Rule) -> str:
+def rule_text(rule: RuleStatements) -> str:
     """Return a rule in nft's notation; statements that nft does not print are left out."""
     return " ".join(each.text for each in rule if each.text)
 
@@ -55,7 +55,7 @@ def rule_text(rule: Rule) -> str:
 
 
 @dataclass(frozen=True)
-class Field:
+class PacketField:
     """A field of a packet, or of the flow to which the packet belongs."""
 
     text: str
@@ -74,32 +74,32 @@ class Field:
         yield encode_expression(self.name, number32_attribute(1, register), *self.parameters)
 
 
-def _payload_field(text: str, base: int, offset: int, size: int) -> Field:
-    return Field(
+def _payload_field(text: str, base: int, offset: int, size: int) -> PacketField:
+    return PacketField(
         text, size, "payload", (number32_attribute(2, base), number32_attribute(3, offset), number32_attribute(4, size))
     )
 
 
-def _flow_field(text: str, key: int, size: int, direction: int = 0) -> Field:
-    return Field(text, size, "ct", (number32_attribute(2, key), bytes_attribute(3, bytes([direction]))))
+def _flow_field(text: str, key: int, size: int, direction: int = 0) -> PacketField:
+    return PacketField(text, size, "ct", (number32_attribute(2, key), bytes_attribute(3, bytes([direction]))))
 
 
-def source_address(family: Family) -> Field:
+def source_address(family: Family) -> PacketField:
     """Return the field with the packet's source address."""
     return _payload_field(f"{NFT_FAMILY_NAMES[family]} saddr", _NETWORK, {4: 12, 6: 8}[family], ADDRESS_BYTES[family])
 
 
-def destination_address(family: Family) -> Field:
+def destination_address(family: Family) -> PacketField:
     """Return the field with the packet's destination address."""
     return _payload_field(f"{NFT_FAMILY_NAMES[family]} daddr", _NETWORK, {4: 16, 6: 24}[family], ADDRESS_BYTES[family])
 
 
-def original_source_address(family: Family) -> Field:
+def original_source_address(family: Family) -> PacketField:
     """Return the field with the source address of the flow's first packet: the client's."""
     return _flow_field(f"ct original {NFT_FAMILY_NAMES[family]} saddr", {4: 19, 6: 21}[family], ADDRESS_BYTES[family])
 
 
-def original_destination_address(family: Family) -> Field:
+def original_destination_address(family: Family) -> PacketField:
     """Return the field with the destination address of the flow's first packet: the VIP."""
     return _flow_field(f"ct original {NFT_FAMILY_NAMES[family]} daddr", {4: 20, 6: 22}[family], ADDRESS_BYTES[family])
 
@@ -110,7 +110,7 @@ ORIGINAL_PORT = _flow_field("ct original proto-dst", 12, 2)
 REPLY_PORT = _flow_field("ct reply proto-src", 11, 2, 1)
 """Field with the source port of the flow's answers: the server's port."""
 _ICMP_ERROR = _payload_field("icmp type, code", _TRANSPORT, 0, 2)
-PACKET_PROTOCOL = Field("meta l4proto", 1, "meta", (number32_attribute(2, 16),))
+PACKET_PROTOCOL = PacketField("meta l4proto", 1, "meta", (number32_attribute(2, 16),))
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class HashedNumber:
     ``fields``.
     """
 
-    fields: tuple[Field, ...]
+    fields: tuple[PacketField, ...]
     below: int
     seed: int
     offset: int
@@ -157,7 +157,7 @@ class HashedNumber:
         yield encode_expression("hash", *(number32_attribute(place, number) for place, number in enumerate(numbers, 1)))
 
 
-KeyPart = Field | RandomNumber | HashedNumber
+KeyPart = PacketField | RandomNumber | HashedNumber
 
 
 def load_registers(parts: Sequence[KeyPart], register: int = _FIRST_REGISTER) -> Iterator[bytes]:
@@ -323,7 +323,7 @@ class HasMoreFlowsThan:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RuleVerdict:
     """Action: go on in another chain, or drop the packet."""
 
     text: str
@@ -338,12 +338,12 @@ class Verdict:
         )
 
 
-DROP_PACKET = Verdict("drop", _DROP)
+DROP_PACKET = RuleVerdict("drop", _DROP)
 
 
-def goto_chain(chain: str) -> Verdict:
+def goto_chain(chain: str) -> RuleVerdict:
     """Return the action that goes on in another chain, without coming back."""
-    return Verdict(f"goto {chain}", _GOTO, chain)
+    return RuleVerdict(f"goto {chain}", _GOTO, chain)
 
 
 def jump_verdict(chain: str) -> bytes:

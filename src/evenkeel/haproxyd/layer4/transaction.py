@@ -10,7 +10,7 @@ from typing import TypeVar
 from evenkeel.haproxyd.layer4 import commands
 from evenkeel.haproxyd.layer4.base import BASE_CHAIN_RULES, BIND_CHAIN, BIND_CHAIN_RULES
 from evenkeel.haproxyd.layer4.commands import TableCommand
-from evenkeel.haproxyd.layer4.elements import SHARED_SETS, ElementData, ElementKey, Service, address_family
+from evenkeel.haproxyd.layer4.elements import SHARED_SETS, ElementData, ElementKey, VirtualService, address_family
 from evenkeel.haproxyd.layer4.ruleset import PartitionContent
 from evenkeel.haproxyd.layer4.statements import FAMILIES
 
@@ -107,7 +107,7 @@ def _elements_for_ended_servers(steps: ContentChanges) -> Iterator[tuple[str, tu
             family = address_family(service.address)
             if (f"direct{family}", ElementKey(service=service)) in old.elements:
                 for one in sorted(servers - new.flows.get(service, frozenset()), key=lambda one: one.text):
-                    left = Service(protocol=service.protocol, address=one.address, port=one.port)
+                    left = VirtualService(protocol=service.protocol, address=one.address, port=one.port)
                     yield f"gone{family}", (ElementKey(service=left), "")
 
 

@@ -43,13 +43,13 @@ def fill_in_held_contents(
     """
     kept = {file.name: file for file in held.files} if held else {}
 
-    def held_or_given(file: wire.File) -> wire.File:
+    def choose_content(file: wire.File) -> wire.File:
         known = kept.get(file.name)
         if known is None or known.kind != file.kind or not is_content_missing(file):
             return file
         return known if file.sha256 in ("", known.sha256) else file
 
-    return _map_files(load_balancer, held_or_given)
+    return _map_files(load_balancer, choose_content)
 
 
 def remove_private_keys(load_balancer: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:

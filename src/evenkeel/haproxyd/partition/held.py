@@ -91,7 +91,7 @@ class HeldLoadBalancers:
         """Compact the log on disk if it is long, and remove certificates' contents that no load balancer
         refers to. Raises :class:`OSError`.
         """
-        if self._contents_changed or self._change_log.is_long:
+        if self._contents_changed or self._change_log.needs_compaction:
             await asyncio.to_thread(self._compact, self.by_id.values(), remove_contents=self._contents_changed)
             self._contents_changed = False
 

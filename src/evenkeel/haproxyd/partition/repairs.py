@@ -6,7 +6,7 @@ TEXTS_MAX = 20
 """Maximum number of texts for one load balancer; further texts are dropped."""
 
 
-class RepairReport:
+class PendingRepairTexts:
     """Descriptions of repairs in one partition, kept in memory for the next receipt; the log has all repairs."""
 
     def __init__(self) -> None:

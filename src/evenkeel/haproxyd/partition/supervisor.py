@@ -23,7 +23,7 @@ from evenkeel.haproxyd.partition.availability import HaproxyAvailability
 from evenkeel.haproxyd.partition.change_queue import ApplyPass, ChangeQueue, PartitionBusy, QueuedChange
 from evenkeel.haproxyd.partition.guard import UNGUARDED_EPOCH
 from evenkeel.haproxyd.partition.merge import MergedChanges
-from evenkeel.haproxyd.partition.repairs import RepairReport
+from evenkeel.haproxyd.partition.repairs import PendingRepairTexts
 from evenkeel.haproxyd.ports import OnEvent, PartitionEvent, WorkerCli
 
 log = structlog.get_logger(__name__)
@@ -81,7 +81,7 @@ class PartitionSupervisor:
         self._waits_for_owner = False
         """Whether HAProxy is left unchanged until the partition's owner has sent the configuration."""
         self._availability = HaproxyAvailability(name, host.settings, on_event)
-        self._repairs = RepairReport()
+        self._repairs = PendingRepairTexts()
         self._log = log.bind(partition=name)
 
     # -- state for other modules

@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.binary import Binary
+from evenkeel.haproxyd.haproxy.binary import HaproxyBinary
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runtime.plan import plan_change
 
-OLD = Binary(path=Path("/x"), version="2.6.12", release=(2, 6))
-NEW = Binary(path=Path("/x"), version="2.8.25", release=(2, 8))
+OLD = HaproxyBinary(path=Path("/x"), version="2.6.12", release=(2, 6))
+NEW = HaproxyBinary(path=Path("/x"), version="2.8.25", release=(2, 8))
 
 A = wire.BackendServer(name="a", address="10.0.0.1", port=80, arguments=("check", "inter", "5s"))
 B = wire.BackendServer(name="b", address="fd00::2", port=80)
@@ -95,7 +95,7 @@ def test_members_with_cookies_are_added_at_runtime_where_haproxy_can():
 @pytest.mark.parametrize("arguments", [("ssl", "verify", "none", "check"), ("check", "check-ssl", "verify", "none")])
 def test_members_checked_over_tls_are_added_without_a_name_of_haproxys_own_where_haproxy_can(arguments):
     checked = pool(change(A, arguments=arguments), B)
-    in_3_3, in_3_4 = (Binary(path=Path("/x"), version=f"3.{minor}.7", release=(3, minor)) for minor in (3, 4))
+    in_3_3, in_3_4 = (HaproxyBinary(path=Path("/x"), version=f"3.{minor}.7", release=(3, minor)) for minor in (3, 4))
     assert "no-check-sni-auto" not in planned(checked, before=pool(B), binary=NEW).commands[0].text
     assert planned(checked, before=pool(B), binary=in_3_3).reason
     assert planned(checked, before=pool(B), binary=in_3_4).commands[0].text.endswith(" no-check-sni-auto")
@@ -141,7 +141,7 @@ def test_limits_lists_and_certificates_are_commands():
     assert rotated[0].payload == "y\nz\n"
 
 
-FIXED = Binary(path=Path("/x"), version="2.8.25-5cf5d0683", release=(2, 8))
+FIXED = HaproxyBinary(path=Path("/x"), version="2.8.25-5cf5d0683", release=(2, 8))
 
 
 def listed(*names, content="x\n", kind="certificate"):
@@ -195,7 +195,7 @@ def test_authorities_and_lists_change_where_haproxy_survives_it(kind, word):
 
     changed = texts(with_file("b\n"), before=with_file("a\n"), binary=FIXED)
     assert changed == [f"set ssl {word} f.pem", f"commit ssl {word} f.pem"]
-    for binary in (OLD, Binary(path=Path("/x"), version="2.8.24", release=(2, 8)), NEW):
+    for binary in (OLD, HaproxyBinary(path=Path("/x"), version="2.8.24", release=(2, 8)), NEW):
         assert bool(planned(with_file("b\n"), before=with_file("a\n"), binary=binary).reason) == (binary is not NEW)
 
 

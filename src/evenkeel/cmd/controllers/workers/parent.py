@@ -23,7 +23,7 @@ from evenkeel.cmd.configuration.sections import CONTROLLER_OPTION_GROUPS
 from evenkeel.cmd.controllers.workers.exposition import merge_expositions, metrics_exposition
 from evenkeel.cmd.controllers.workers.worker import WorkerProcess
 from evenkeel.cmd.options.logging_options import LOG_OPTIONS
-from evenkeel.cmd.options.server_tls import API_CERTIFICATE_OPTIONS, api_tls
+from evenkeel.cmd.options.server_tls import API_CERTIFICATE_OPTIONS, api_tls_context
 from evenkeel.cmd.process.endpoint import api_socket, api_url, write_endpoint_file
 from evenkeel.cmd.process.logs import set_log_level
 from evenkeel.cmd.process.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
@@ -72,7 +72,7 @@ async def supervise_workers(name: str, arguments: Sequence[str], conf: cfg.Confi
     systemd = ServiceManager(health_file=conf.health_file)
     metrics = MetricsEndpoint(conf)
     try:
-        api_tls(conf)  # before any worker starts, so that a wrong certificate is reported once
+        api_tls_context(conf)  # before any worker starts, so that a wrong certificate is reported once
         listening = api_socket(conf)
     except ValueError:
         await metrics.stop()
@@ -129,7 +129,7 @@ def _make_reloading(
 
     def check_certificate(changed: cfg.ConfigOpts) -> None:
         # The parent serves no API: it only checks what the workers are going to load at their SIGHUP.
-        if (api_tls(changed) is None) != (not conf.api.ssl_cert_file):
+        if (api_tls_context(changed) is None) != (not conf.api.ssl_cert_file):
             raise ValueError("api.ssl_cert_file: HTTPS is turned on and off by a restart")
 
     actions = {

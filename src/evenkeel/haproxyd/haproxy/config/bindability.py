@@ -111,11 +111,13 @@ def ping_settings_differ(before: HaproxyConfig, after: HaproxyConfig) -> bool:
     SCTP).
     """
 
-    def pings(config: HaproxyConfig) -> set[tuple[str, wire.Ping | None, tuple[tuple[str | None, int | None], ...]]]:
+    def ping_settings(
+        config: HaproxyConfig,
+    ) -> set[tuple[str, wire.Ping | None, tuple[tuple[str | None, int | None], ...]]]:
         return {
             (backend.name, backend.ping, tuple((server.ping_address, server.ping_port) for server in backend.servers))
             for one in config.load_balancers.values()
             for backend in one.backends
         }
 
-    return pings(before) != pings(after)
+    return ping_settings(before) != ping_settings(after)

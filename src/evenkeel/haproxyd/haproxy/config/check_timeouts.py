@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 KEEPS_CHECK_TIMEOUT_CONDITION = "version_atleast(3.2.1) || version_atleast(2.8.16) && version_before(2.9)"
 """HAProxy's condition for versions that end a check in time; must agree with
-:attr:`~evenkeel.haproxyd.haproxy.binary.Binary.keeps_check_timeout`.
+:attr:`~evenkeel.haproxyd.haproxy.binary.HaproxyBinary.keeps_check_timeout`.
 """
 _TIMEOUT_PATTERN = re.compile(r"timeout (check|connect) (\d+)(ms|s)")
 _MILLISECONDS_BY_UNIT = {"ms": 1, "s": 1000}

@@ -276,7 +276,7 @@ def _render_section(head: str, lines: Iterable[str]) -> str:
     return "".join((head, "\n", *(f"    {line}\n" for line in lines)))
 
 
-class Composer:
+class ConfigComposer:
     """Renders one partition's configuration repeatedly. Caches the last text and the sections of each load
     balancer, because most changes concern one of them.
     """
@@ -411,13 +411,13 @@ def _forbids_connection_reuse(backend: wire.Backend) -> bool:
 
 
 def _server_line(server: wire.BackendServer, number: int) -> str:
-    words = ["server", server.name, host_and_port(server.address, server.port), *server_words(server, number)]
+    words = ["server", server.name, host_and_port(server.address, server.port), *server_line_words(server, number)]
     if not server.admin_up:
         words.append("disabled")
     return " ".join(words)
 
 
-def server_words(server: wire.BackendServer, number: int) -> tuple[str, ...]:
+def server_line_words(server: wire.BackendServer, number: int) -> tuple[str, ...]:
     """Return the arguments of a server after its address, the same in the file and in runtime commands.
     ``number``: the server's id.
     """

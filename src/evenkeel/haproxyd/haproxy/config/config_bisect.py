@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.alerts import extract_alerts
-from evenkeel.haproxyd.haproxy.binary import Binary
+from evenkeel.haproxyd.haproxy.binary import HaproxyBinary
 
 
 async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]], Awaitable[str]]) -> dict[str, str]:
@@ -27,7 +27,7 @@ async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]
     return found or dict.fromkeys(suspects, message)  # each half is valid on its own
 
 
-async def check_config(binary: Binary, config_dir: Path, files_dir: Path, timeout_seconds: float) -> str:
+async def check_config(binary: HaproxyBinary, config_dir: Path, files_dir: Path, timeout_seconds: float) -> str:
     """Return HAProxy's reason to refuse the configuration in ``config_dir``; empty if HAProxy accepts it.
 
     ``files_dir``: the directory of the files that the configuration refers to. Raises :class:`HaproxyDown` if

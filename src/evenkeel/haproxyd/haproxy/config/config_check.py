@@ -7,7 +7,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import FindBinary
-from evenkeel.haproxyd.haproxy.config.compose import Composer, HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.compose import ConfigComposer, HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_bisect import bisect_refused, check_config
 from evenkeel.haproxyd.haproxy.config.config_files import write_files
 from evenkeel.haproxyd.haproxy.config.layout import PartitionLayout
@@ -63,7 +63,7 @@ class ConfigCheck:
             worker_socket=self._layout.worker_socket,
             peer_socket=self._layout.peer_socket,
         )
-        composer = Composer(self._partition, layout, self._settings)
+        composer = ConfigComposer(self._partition, layout, self._settings)
         await asyncio.to_thread(
             write_files, self._storage, HaproxyConfig(load_balancers=load_balancers), layout, {}, composer
         )

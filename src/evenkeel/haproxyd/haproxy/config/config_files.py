@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from evenkeel.haproxyd.disk.files import read_text, update_file
 from evenkeel.haproxyd.disk.storage import PartitionStorage, texts_digest
-from evenkeel.haproxyd.haproxy.config.compose import PEER_KEY, TRUSTED_PEERS, Composer, HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.compose import PEER_KEY, TRUSTED_PEERS, ConfigComposer, HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.layout import PartitionLayout
 from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES
 from evenkeel.haproxyd.network.peer_keys import trusted_ca_certificates
@@ -25,7 +25,7 @@ class ConfigFiles:
         self._layout = layout
         self._known: dict[str, str] = {}
         """Contents that are certainly on disk, by file name."""
-        self._composer = Composer(partition, layout, settings)
+        self._composer = ConfigComposer(partition, layout, settings)
         self.outdated = False
         """Whether the files are older than the running configuration."""
 
@@ -34,7 +34,7 @@ class ConfigFiles:
         replaces files that differ.
         """
         self._known = {}
-        self._composer = Composer(self._partition, self._layout, self._settings)
+        self._composer = ConfigComposer(self._partition, self._layout, self._settings)
 
     def write(self, config: HaproxyConfig, *, with_local: bool) -> None:
         """Write the files of a configuration; files without a reference stay, because they may be in use.
@@ -77,7 +77,7 @@ def write_files(
     config: HaproxyConfig,
     layout: PartitionLayout,
     known: Mapping[str, str],
-    composer: Composer,
+    composer: ConfigComposer,
 ) -> None:
     """Write the files that the configuration refers to, unless ``known`` has their content, then the
     configuration. Blocks. Raises :class:`OSError`.

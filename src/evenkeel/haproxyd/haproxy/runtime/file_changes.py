@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 import msgspec
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.binary import Binary
+from evenkeel.haproxyd.haproxy.binary import HaproxyBinary
 from evenkeel.haproxyd.haproxy.config.loaded import config_texts, names_in_texts
 from evenkeel.haproxyd.haproxy.runtime.certificate_names import presented_names
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
@@ -38,7 +38,7 @@ FilesByName = Mapping[str, wire.File]
 
 
 def file_changes(
-    before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig, binary: Binary
+    before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig, binary: HaproxyBinary
 ) -> Iterator[RuntimeCommand]:
     """Yield the commands that change one load balancer's files. Raises :class:`NeedsReload` for a change that no
     command can make.

@@ -26,7 +26,7 @@ _PAYLOAD_PATTERN = re.compile(r"(?:[\x20-\x7e]+\n)+")
 _NO_WORKER_ANSWERS = ("Can't find the target", "Can't connect to the target")
 
 
-class Processes(Value):
+class HaproxyProcesses(Value):
     """The processes that a master lists (``show proc``). ``reloads``: number of the master's reloads;
     ``worker_pid`` None: no current worker; ``workers_leaving``: pids of old workers, which only finish
     their connections.
@@ -114,7 +114,7 @@ class MasterCli:
         if self._kept is not None:
             self._kept.close()
 
-    async def processes(self) -> Processes:
+    async def processes(self) -> HaproxyProcesses:
         """Read the current processes from the master. Raises :class:`HaproxyDown` if it does not answer or
         lists none.
         """
@@ -264,7 +264,7 @@ def encode_requests(texts: Iterable[str], *, worker: str = "@1") -> Iterator[byt
         yield b";".join(some) + b"\n"
 
 
-def parse_processes(text: str) -> Processes:
+def parse_processes(text: str) -> HaproxyProcesses:
     """Parse the answer to ``show proc``. Raises :class:`HaproxyDown` if it lists no master."""
     master: tuple[int, int] | None = None
     workers: list[tuple[int, int]] = []
@@ -287,7 +287,7 @@ def parse_processes(text: str) -> Processes:
         # The youngest worker has seen the fewest reloads.
         workers = [min(leaving, key=lambda worker: worker[1])]
         leaving.remove(workers[0])
-    return Processes(
+    return HaproxyProcesses(
         master_pid=master[0],
         reloads=master[1],
         worker_pid=workers[0][0] if workers else None,

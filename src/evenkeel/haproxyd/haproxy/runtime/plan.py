@@ -9,13 +9,13 @@ from typing import TypeVar
 
 from evenkeel.core.kit.values import Value
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.binary import NO_CHECK_SNI_ARGUMENT, Binary
+from evenkeel.haproxyd.haproxy.binary import NO_CHECK_SNI_ARGUMENT, HaproxyBinary
 from evenkeel.haproxyd.haproxy.config.check_timeouts import limits_client_connects
 from evenkeel.haproxyd.haproxy.config.compose import (
     HaproxyConfig,
     server_address,
     server_ids,
-    server_words,
+    server_line_words,
     supports_live_policies,
 )
 from evenkeel.haproxyd.haproxy.config.live_policies import GENERATIONS, POLICIES, LivePolicies, plan_live_frontend
@@ -57,7 +57,7 @@ class RuntimePlan(Value):
 def plan_change(
     now: HaproxyConfig,
     wanted: HaproxyConfig,
-    binary: Binary,
+    binary: HaproxyBinary,
     to_delete: ServersToDelete,
     *,
     live: LivePolicies = LivePolicies(),  # noqa: B008 - frozen
@@ -105,7 +105,7 @@ class _LoadBalancerChange:
         self,
         before: wire.LoadBalancerConfig,
         after: wire.LoadBalancerConfig,
-        binary: Binary,
+        binary: HaproxyBinary,
         to_delete: ServersToDelete,
         removed_servers: list[tuple[str, str]],
         live: LivePolicies,
@@ -224,7 +224,7 @@ class _LoadBalancerChange:
 
     def _add_commands(self, backend: wire.Backend, server: wire.BackendServer) -> Iterator[RuntimeCommand]:
         # The id is the one that the file gives the server, so that hashing places it as after a reload.
-        words = server_words(server, server_ids(tuple(one.name for one in backend.servers))[server.name])
+        words = server_line_words(server, server_ids(tuple(one.name for one in backend.servers))[server.name])
         if not backend.dynamic or not all(
             COMMAND_WORD_PATTERN.fullmatch(word) for argument in words for word in argument.split(" ")
         ):
