@@ -26,6 +26,7 @@ from evenkeel.demo.acme.zone_server import ZoneServer
 from evenkeel.demo.authority import CertificateAuthority
 from tests.acme_client.test_key_pairs import private
 from tests.key_managers.authority import ec_key
+from tests.listening import StreamServer
 
 NAME = "www.example.org"
 ADDRESS = "127.0.0.1"
@@ -42,8 +43,8 @@ async def website(answers: dict[str, str]) -> AsyncIterator[int]:
         writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}".encode())
         writer.close()
 
-    async with await asyncio.start_server(answer, ADDRESS, 0) as server:
-        yield server.sockets[0].getsockname()[1]
+    async with await StreamServer.start(answer, ADDRESS) as server:
+        yield server.port
 
 
 def client_of(server: AcmeServer, authority: CertificateAuthority, directory: Path) -> AcmeAuthority:

@@ -8,6 +8,7 @@ import pytest
 
 from evenkeel.demo.authority import CertificateAuthority
 from evenkeel.demo.traffic import TlsClient, TrafficConnection, TrafficGenerator
+from tests.listening import StreamServer
 from tests.waiting import eventually
 
 NAME = "www.example.org"
@@ -29,8 +30,8 @@ async def test_traffic_over_tls_counts_the_certificates_that_it_is_shown(tmp_pat
     file.write_text(issued.certificate + issued.private_key)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(file)
-    async with await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context) as server:
-        port = server.sockets[0].getsockname()[1]
+    async with await StreamServer.start(answer, ssl=context) as server:
+        port = server.port
         tls = TlsClient(authority.client_context(), NAME)
         traffic = TrafficGenerator("127.0.0.1", port, clients=2, pause_seconds=0.001, tls=tls)
         traffic.start()

@@ -10,6 +10,7 @@ import pytest
 
 from evenkeel.demo.backend import http_response, keeps_alive
 from evenkeel.demo.traffic import RequestFailed, TrafficCounts, TrafficGenerator, parse_head
+from tests.listening import StreamServer
 from tests.waiting import eventually
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -24,9 +25,8 @@ async def server(serve: Serve) -> AsyncIterator[int]:
             await serve(reader, writer)
         writer.close()
 
-    running = await asyncio.start_server(handle, "127.0.0.1", 0)
-    async with running:
-        yield running.sockets[0].getsockname()[1]
+    async with await StreamServer.start(handle) as running:
+        yield running.port
 
 
 async def traffic_until(port: int, enough: Callable[[TrafficCounts], bool]) -> TrafficCounts:

@@ -13,6 +13,7 @@ from tests.devices.enhanced_behaviour import EnhancedClients, EnhancedSite
 from tests.devices.haproxy.test_hostile_strings import HOSTILE
 from tests.devices.service_behaviour import VIP, Server, members
 from tests.devices.services import listener, pool, service
+from tests.listening import StreamServer
 from tests.waiting import eventually
 
 HEADER = re.compile(rb"<141>1 \S+ \S+ \S+ \S+ - - ")
@@ -45,12 +46,12 @@ class LogServer:
     def __init__(self) -> None:
         self.messages: list[bytes] = []
         self.port = 0
-        self._tcp: asyncio.Server | None = None
+        self._tcp: StreamServer | None = None
         self._udp: asyncio.DatagramTransport | None = None
 
     async def start(self) -> None:
-        self._tcp = await asyncio.start_server(self._read, "127.0.0.1", 0)
-        self.port = self._tcp.sockets[0].getsockname()[1]
+        self._tcp = await StreamServer.start(self._read)
+        self.port = self._tcp.port
         server = self
 
         class Protocol(asyncio.DatagramProtocol):

@@ -23,6 +23,7 @@ from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.resources.model import SessionPersistence, Vip
 from tests.devices.plain_http import LIMIT_SECONDS, ask
 from tests.devices.services import listener, member, monitor, pool, service, vip
+from tests.listening import StreamServer
 from tests.services.process import free_port
 from tests.waiting import eventually
 
@@ -518,8 +519,8 @@ class ServiceBehaviour:
                     await writer.drain()
             writer.close()
 
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        place = member(address="127.0.0.1", protocol_port=server.sockets[0].getsockname()[1])
+        server = await StreamServer.start(serve)
+        place = member(address="127.0.0.1", protocol_port=server.port)
         made = pool(protocol=version, members=(place,), monitor=checked())
         await clients.apply(service(pools=(made,)))
         await clients.until(member_1_1="ONLINE")

@@ -12,6 +12,7 @@ import trustme
 
 from evenkeel.serving import certificate_ends
 from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, file_certificate_expiry, server_certificate_expiry
+from tests.listening import StreamServer
 
 ENDS = datetime.datetime(2026, 3, 4, 5, 6, 7, tzinfo=datetime.UTC)
 """Past: what has expired is read, too."""
@@ -38,9 +39,8 @@ async def serving(*, request: bytes = b"", agrees: bytes = b"S", tls: bool = Tru
         writer.close()
 
     at_once = context if tls and not request else None
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=at_once)
-    async with server:
-        yield server.sockets[0].getsockname()[1]
+    async with await StreamServer.start(serve, ssl=at_once) as server:
+        yield server.port
 
 
 async def test_certificate_of_a_server_is_read_though_it_has_expired_and_nobody_trusts_it() -> None:

@@ -29,6 +29,7 @@ from evenkeel.devices.haproxy.driver import HaproxyGroup
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY_DIR
 from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
 from tests.haproxyd.daemonworld import PASSWORD, Daemon
+from tests.listening import StreamServer
 from tests.services.haproxy import configured_binary
 from tests.services.process import free_port
 from tests.system.world import ENVIRONMENT, World
@@ -56,7 +57,7 @@ class HostDaemon(Daemon):
         with self.host.namespace._inside(), (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(self.command(), stdout=log, stderr=log)
 
-    async def forward(self) -> asyncio.Server:
+    async def forward(self) -> StreamServer:
         """Pass connections on, as the network between agents and the host."""
         port = int(self.endpoint_file.read_text().rpartition(":")[2])
 
@@ -64,7 +65,7 @@ class HostDaemon(Daemon):
             there = await self.host.connect("127.0.0.1", port)
             await asyncio.gather(pump(reader, there[1]), pump(there[0], writer))
 
-        return await asyncio.start_server(passed, "127.0.0.1", 0)
+        return await StreamServer.start(passed)
 
 
 async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -197,7 +198,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
             daemons.append(daemon)
             await daemon.start()
             forwards.append(await daemon.forward())
-            world.ports[name] = forwards[-1].sockets[0].getsockname()[1]
+            world.ports[name] = forwards[-1].port
             world.authorities[name] = daemon.files.authority
         await world.start(controllers=1, agents=1)
         yield Site(world, hosts, clients)

@@ -17,6 +17,7 @@ from tests.devices.plain_http import ask
 from tests.devices.service_behaviour import VIP, Server
 from tests.devices.service_behaviour import members as members_of
 from tests.devices.services import PROJECT, batch, gone, listener, member, pool, service, session_of
+from tests.listening import StreamServer
 
 OTHER = "b4e2d3"
 ADDRESS = "10.2.1.1"
@@ -400,9 +401,8 @@ async def test_connections_go_on_while_members_move() -> None:
         connection[1].write(text)
         return await connection[0].readexactly(len(text))
 
-    server = await asyncio.start_server(echo, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    backend = member(address="127.0.0.1", protocol_port=port)
+    server = await StreamServer.start(echo)
+    backend = member(address="127.0.0.1", protocol_port=server.port)
     listeners = (listener(protocol="TCP"),)
     wanted = service(listeners=listeners, pools=(pool(protocol="TCP", members=(backend,), monitor=None),))
     async with traffic_site() as site:

@@ -27,6 +27,7 @@ from tests.devices.tls_behaviour import (
     problems,
     tls_listener,
 )
+from tests.listening import StreamServer
 from tests.waiting import eventually
 
 
@@ -84,8 +85,8 @@ class TestBigIpTls(TlsBehaviour):
         await super().test_monitors_verify_members_as_clients_requests_do(site, clients, type_)
 
     async def test_a_kept_connection_outlives_renewals_and_no_new_one_fails(self, site: Site, clients: Clients) -> None:
-        server = await asyncio.start_server(answer_each, "127.0.0.1", 0)
-        place = member(address="127.0.0.1", protocol_port=server.sockets[0].getsockname()[1])
+        server = await StreamServer.start(answer_each)
+        place = member(address="127.0.0.1", protocol_port=server.port)
         wanted = service(listeners=(tls_listener(),), pools=(pool(members=(place,), monitor=None),))
         both = {"www": NAMED["www"], "renewed": certificate(RENEWED)}
         outcome = await site.apply(referring(wanted, {"www": both["www"]}), by_sha256(both))

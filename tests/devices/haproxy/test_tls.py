@@ -37,6 +37,7 @@ from tests.devices.tls_behaviour import (
     verified,
 )
 from tests.key_managers.authority import INTERMEDIATE, ROOT, Issued, ec_key
+from tests.listening import StreamServer
 from tests.waiting import eventually
 
 
@@ -261,9 +262,8 @@ async def test_checks_of_a_member_added_at_runtime_send_the_proxy_header(site: H
     async with contextlib.AsyncExitStack() as stack:
         members = []
         for place in range(2):
-            server = await stack.enter_async_context(await asyncio.start_server(serve(place), "127.0.0.1", 0))
-            port = server.sockets[0].getsockname()[1]
-            members.append(member(place=place + 1, address="127.0.0.1", protocol_port=port))
+            server = await stack.enter_async_context(await StreamServer.start(serve(place)))
+            members.append(member(place=place + 1, address="127.0.0.1", protocol_port=server.port))
             wanted = pool(protocol="PROXYV2", members=tuple(members), monitor=checked)
             await site.serve(place + 1, listeners=(tls_listener(),), pools=(wanted,))
         await eventually(lambda: all(begun))
@@ -284,10 +284,9 @@ async def test_members_are_informed_about_the_clients_tls_by_the_proxy_protocol(
             await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
+    async with await StreamServer.start(serve) as server:
         checked = monitor(type="HTTP", delay=1, timeout=10, max_retries=1, max_retries_down=1)
-        at = member(place=1, address="127.0.0.1", protocol_port=server.sockets[0].getsockname()[1])
+        at = member(place=1, address="127.0.0.1", protocol_port=server.port)
         wanted = verified(client_authentication="OPTIONAL")
         listeners = (tls_listener(**wanted), listener(2, protocol_port=CLEAR_PORT, default_pool_id="pool-1"))
         pools = (pool(protocol="PROXYV2", members=(at,), monitor=checked),)

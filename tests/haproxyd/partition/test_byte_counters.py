@@ -8,6 +8,7 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from tests.haproxyd.world import World, free_vip, load_balancer, world
+from tests.listening import StreamServer
 from tests.waiting import eventually
 
 CHUNK = 1024 * 1024
@@ -105,9 +106,9 @@ class Downloads:
 @contextlib.asynccontextmanager
 async def downloading() -> AsyncIterator[tuple[World, Source, Downloads]]:
     source = Source()
-    listening = await asyncio.start_server(source.serve, "127.0.0.1", 0)
+    listening = await StreamServer.start(source.serve)
     async with world() as site:
-        downloads = Downloads(site, listening.sockets[0].getsockname()[1])
+        downloads = Downloads(site, listening.port)
         await downloads.configure(1)
         downloads.start()
         yield site, source, downloads

@@ -12,6 +12,7 @@ from evenkeel.haproxyd.disk.storage import ServerDrain
 from evenkeel.haproxyd.partition.drains import drains_after_change
 from tests.haproxyd.partition.test_old_workers import change_others
 from tests.haproxyd.world import VIP_PORT, World, backend, files_of, free_vip, load_balancer, world
+from tests.listening import StreamServer
 from tests.waiting import eventually
 
 TCP = ("mode tcp", "timeout client 1h")
@@ -23,12 +24,11 @@ class Named:
 
     def __init__(self, letter: str) -> None:
         self.letter = letter
-        self._server: asyncio.Server | None = None
+        self._server: StreamServer | None = None
 
     async def start(self) -> wire.BackendServer:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        port = self._server.sockets[0].getsockname()[1]
-        return wire.BackendServer(name=self.letter, address="127.0.0.1", port=port)
+        self._server = await StreamServer.start(self._serve)
+        return wire.BackendServer(name=self.letter, address="127.0.0.1", port=self._server.port)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):

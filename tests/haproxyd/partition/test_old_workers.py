@@ -12,6 +12,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.old_workers import OldWorker, fewest_connections_first, limit_memory, memory_limit_bytes
 from evenkeel.haproxyd.haproxy.runtime.worker_state import SHOW_SERVERS_STATE
 from tests.haproxyd.world import World, backend, errors, free_vip, get, load_balancer, world
+from tests.listening import StreamServer
 from tests.waiting import eventually
 
 UPGRADE = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -62,8 +63,8 @@ class Connection:
 @contextlib.asynccontextmanager
 async def echoing(site: World) -> AsyncIterator[tuple[str, str]]:
     """The VIPs of a TCP and an HTTP load balancer whose member echoes."""
-    listening = await asyncio.start_server(Echo().serve, "127.0.0.1", 0)
-    target = wire.BackendServer(name="echo", address="127.0.0.1", port=listening.sockets[0].getsockname()[1])
+    listening = await StreamServer.start(Echo().serve)
+    target = wire.BackendServer(name="echo", address="127.0.0.1", port=listening.port)
     tcp, http = free_vip(), free_vip()
     mode = ("mode tcp", "timeout client 1h")
     await site.put(

@@ -10,6 +10,7 @@ from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.runtime import held_worker
 from evenkeel.haproxyd.haproxy.runtime.kept_connection import ConnectionQuota, PersistentConnection
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
+from tests.listening import StreamServer
 from tests.waiting import eventually
 
 
@@ -53,13 +54,8 @@ class FakeWorker:
 @contextlib.asynccontextmanager
 async def worker_at(path: Path):
     worker = FakeWorker(path / "w")
-    server = await asyncio.start_unix_server(worker.serve, worker.socket)
-    try:
+    async with await StreamServer.start_unix(worker.serve, worker.socket):
         yield worker
-    finally:
-        server.close()
-        worker.drop_connections()
-        await server.wait_closed()
 
 
 @pytest.fixture
@@ -91,8 +87,7 @@ async def test_an_answer_that_arrives_in_pieces_is_put_together(worker):
             await asyncio.sleep(0)
         writer.close()
 
-    server = await asyncio.start_unix_server(in_pieces, worker.socket.with_name("pieces"))
-    async with server:
+    async with await StreamServer.start_unix(in_pieces, worker.socket.with_name("pieces")):
         held, answers = await held_worker.HeldWorkerConnection.open(
             worker.socket.with_name("pieces"), "show info", "a", "b"
         )

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, encode_request, encode_requests, parse_processes
+from tests.listening import StreamServer
 
 PROCESSES = """#<PID>          <type>          <reloads>       <uptime>        <version>
 1088            master          3 [failed: 1]   0d00h00m02s     2.6.12-1+deb12u4
@@ -74,12 +75,8 @@ async def master(path, answer: bytes):
         writer.write(answer)
         writer.close()
 
-    server = await asyncio.start_unix_server(serve, path)
-    try:
+    async with await StreamServer.start_unix(serve, path):
         yield MasterCli(path, timeout_seconds=20, answer_bytes_max=1000)
-    finally:
-        server.close()
-        await server.wait_closed()
 
 
 @pytest.mark.parametrize(
@@ -108,14 +105,10 @@ async def test_no_answer_in_time_reports_it(tmp_path):
         await never.wait()
         writer.close()
 
-    server = await asyncio.start_unix_server(serve, tmp_path / "m")
-    try:
+    async with await StreamServer.start_unix(serve, tmp_path / "m"):
         with pytest.raises(HaproxyDown, match="did not answer in"):
             await MasterCli(tmp_path / "m", timeout_seconds=0.1, answer_bytes_max=1000).command("show info")
-    finally:
         never.set()
-        server.close()
-        await server.wait_closed()
 
 
 async def test_commands_wait_while_the_master_reloads(tmp_path):
@@ -141,8 +134,7 @@ async def test_cancelled_command_ends_at_whatever_turn_of_the_event_loop(tmp_pat
             await cli.command("show info")
         await never.wait()
 
-    server = await asyncio.start_unix_server(serve, tmp_path / "m")
-    try:
+    async with await StreamServer.start_unix(serve, tmp_path / "m"):
         cli = MasterCli(tmp_path / "m", timeout_seconds=20, answer_bytes_max=1000)
         asking = asyncio.create_task(ask_again_and_again(cli))
         for _ in range(turns):
@@ -151,7 +143,4 @@ async def test_cancelled_command_ends_at_whatever_turn_of_the_event_loop(tmp_pat
         async with asyncio.timeout(5):
             await asyncio.wait([asking])
         assert asking.cancelled()
-    finally:
         never.set()
-        server.close()
-        await server.wait_closed()
