@@ -83,8 +83,8 @@ async def test_haproxy_outlives_its_daemon_and_is_found_again(side: HaproxyDevic
     seen = side.last_write()
     await put(side, "host-1", "demo_tenant", wire.PartitionChange(epoch=1, load_balancers=(load_balancer(),)))
     assert side.writes_after(seen) == {"haproxy-1": 2}  # the guard and the change
-    assert side.first_write_at("host-1", seen) is not None
-    assert side.first_write_at("host-2", seen) is None
+    assert side.first_write_time("host-1", seen) is not None
+    assert side.first_write_time("host-2", seen) is None
     assert side.members() == {"haproxy-1": {"127.0.0.1:9"}}
     proxies, url = side.haproxy_pids(), side.daemon.url
     assert proxies

@@ -74,7 +74,7 @@ class DrainAgent(MoveShardsCommand):
     the agent serves none.
     """
 
-    act = "agent_drain"
+    operator_action = "agent_drain"
     details = (
         "With --wait it ends when the agent serves no shard (exit code 0), or with the reason why shards cannot move"
         " (exit code 4)."
@@ -89,7 +89,7 @@ class UndrainAgent(MoveShardsCommand):
     agent's shards are home.
     """
 
-    act = "agent_undrain"
+    operator_action = "agent_undrain"
     details = "With --wait it ends when its shards are home."
 
     action = "undrain"
@@ -101,7 +101,7 @@ class FailbackAgent(MoveShardsCommand):
     are home.
     """
 
-    act = "agent_failback"
+    operator_action = "agent_failback"
 
     action = "failback"
     progress = FAILBACK_PROGRESS
@@ -112,7 +112,7 @@ class ForceDownAgent(MoveShardsCommand):
     once, or revokes that with ``--undo``.
     """
 
-    act = "agent_force_down"
+    operator_action = "agent_force_down"
     details = "With --yes the host is dead; with --undo it is not."
 
     action = "force-down"
@@ -143,7 +143,7 @@ class RebindAgent(ShowCommand):
     agent.
     """
 
-    act = "agent_rebind"
+    operator_action = "agent_rebind"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)

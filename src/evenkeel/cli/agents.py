@@ -54,7 +54,7 @@ def add_agent_argument(parser: ArgumentParser) -> None:
 class ListAgents(ListCommand):
     """List agents with their state and load."""
 
-    narrow = NARROW_TITLES
+    narrow_titles = NARROW_TITLES
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_environment_filter(parser, "agents")
@@ -104,7 +104,7 @@ class DeleteAgent(ApiCommand):
     balancers.
     """
 
-    act = "agent_delete"
+    operator_action = "agent_delete"
     details = "--rebind-to names the new home."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

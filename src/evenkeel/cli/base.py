@@ -40,7 +40,7 @@ class ApiCommand(Command):
     """Base of commands that use the operators' API."""
 
     app: CommandApp
-    act: ClassVar[str] = ""
+    operator_action: ClassVar[str] = ""
     """Name, in :data:`OPERATOR_ACTION_EFFECTS`, of the operators' act that the command performs, whose text is the
     command's description; empty: the class's docstring is the description.
     """
@@ -51,9 +51,9 @@ class ApiCommand(Command):
         """Return the command's description: the text of its act, which the API's document and the dashboard use, too,
         or else its docstring.
         """
-        if not self.act:
+        if not self.operator_action:
             return str(super().get_description())
-        return f"{OPERATOR_ACTION_EFFECTS[self.act]} {self.details}".rstrip()
+        return f"{OPERATOR_ACTION_EFFECTS[self.operator_action]} {self.details}".rstrip()
 
     @property
     def client(self) -> Client:
@@ -74,23 +74,23 @@ class ApiCommand(Command):
 
 
 class ListCommand(ApiCommand, Lister):
-    """Base of commands that print rows, with the options ``--watch`` and, if there are ``narrow`` columns,
+    """Base of commands that print rows, with the options ``--watch`` and, if there are ``narrow_titles`` columns,
     ``--long``.
     """
 
-    narrow: ClassVar[Mapping[str, str]] = {}
+    narrow_titles: ClassVar[Mapping[str, str]] = {}
     """Columns of a table that fits a terminal of 80 columns, with their titles; empty: all columns."""
-    optional: ClassVar[frozenset[str]] = frozenset()
+    optional_columns: ClassVar[frozenset[str]] = frozenset()
     """Columns that narrow tables leave out while no row has a value there."""
-    short_ids: ClassVar[frozenset[str]] = frozenset()
+    short_id_columns: ClassVar[frozenset[str]] = frozenset()
     """Columns whose UUIDs are cut to eight characters in narrow tables; commands accept these beginnings."""
-    last_segments: ClassVar[frozenset[str]] = frozenset()
+    last_segment_columns: ClassVar[frozenset[str]] = frozenset()
     """Columns with URLs; the table shows only the part after the last slash."""
 
     def add_shared_options(self, parser: ArgumentParser) -> None:
         # cliff fits tables to the width of the terminal only on request.
         parser.set_defaults(fit_width=True)
-        if self.narrow:
+        if self.narrow_titles:
             parser.add_argument("--long", action="store_true", help="All columns, and whole ids, in tables.")
         add_watch_argument(parser)
 
@@ -102,11 +102,17 @@ class ListCommand(ApiCommand, Lister):
         unknown column in ``-c``.
         """
         rows = [format_values(row, parsed_args.formatter) for row in data]
-        parsed_args.columns = resolve_columns(parsed_args.columns, column_names, self.narrow)
-        if self.narrow and parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
-            narrow = {name: title for name, title in self.narrow.items() if self._is_shown(name, column_names, rows)}
+        parsed_args.columns = resolve_columns(parsed_args.columns, column_names, self.narrow_titles)
+        if self.narrow_titles and parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
+            narrow = {
+                name: title for name, title in self.narrow_titles.items() if self._is_shown(name, column_names, rows)
+            }
             rows = [
-                tuple(values_of_columns(row, column_names, narrow, self.short_ids, last_segments=self.last_segments))
+                tuple(
+                    values_of_columns(
+                        row, column_names, narrow, self.short_id_columns, last_segments=self.last_segment_columns
+                    )
+                )
                 for row in rows
             ]
             column_names = tuple(narrow.values())
@@ -117,7 +123,7 @@ class ListCommand(ApiCommand, Lister):
         if name not in columns:
             return False
         at = columns.index(name)
-        return name not in self.optional or any(row[at] not in (None, "") for row in rows)
+        return name not in self.optional_columns or any(row[at] not in (None, "") for row in rows)
 
 
 class ShowCommand(ApiCommand, ShowOne):

@@ -30,10 +30,10 @@ REFERENCE_PREFIX = "directory://"
 class ListCertificates(ListCommand):
     """List certificates, CA certificates and revocation lists."""
 
-    narrow = NARROW_TITLES
-    optional = frozenset({"state", "problem"})
-    short_ids = frozenset({"reference", "project_id"})
-    last_segments = frozenset({"reference"})
+    narrow_titles = NARROW_TITLES
+    optional_columns = frozenset({"state", "problem"})
+    short_id_columns = frozenset({"reference", "project_id"})
+    last_segment_columns = frozenset({"reference"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--project", help="Only of this project.")
@@ -76,7 +76,7 @@ class RefreshCertificates(ShowCommand):
     again now.
     """
 
-    act = "reference_refresh"
+    operator_action = "reference_refresh"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("reference", metavar="REFERENCE", nargs="?", help="As listeners name it; default: all.")
@@ -91,7 +91,7 @@ class AddCertificate(ShowCommand):
     the controllers' key manager.
     """
 
-    act = "certificate_create"
+    operator_action = "certificate_create"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name, unique in the project.")
@@ -198,7 +198,7 @@ class RevokeCertificate(ShowCommand):
 class DeleteCertificate(ApiCommand):
     """``evenkeel certificate delete``: deletes a certificate from the controllers' key manager."""
 
-    act = "certificate_delete"
+    operator_action = "certificate_delete"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         _add_reference_argument(parser)

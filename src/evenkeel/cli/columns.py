@@ -116,18 +116,18 @@ def format_values(values: Iterable[Any], formatter: str) -> tuple[Any, ...]:
 def values_of_columns(
     row: Sequence[Any],
     columns: Sequence[str],
-    narrow: Iterable[str],
+    shown_columns: Iterable[str],
     short_ids: Container[str],
     *,
     last_segments: Container[str] = (),
 ) -> Iterator[Any]:
-    """Yield a row's values for the columns to show. ``columns``: names of the row's values; ``narrow``: names
+    """Yield a row's values for the columns to show. ``columns``: names of the row's values; ``shown_columns``: names
     of those to show; ``short_ids``: columns whose UUIDs are cut to eight characters.
 
     ``last_segments``: columns with URLs, of which only the part after the last slash is shown.
     """
     values = dict(zip(columns, row, strict=True))
-    for name in narrow:
+    for name in shown_columns:
         value = values[name]
         if name in last_segments and isinstance(value, str):
             value = value.rpartition("/")[2]

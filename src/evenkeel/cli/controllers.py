@@ -15,8 +15,8 @@ NARROW_TITLES = {"host": "host", "url": "url", "id": "id", "version": "version",
 class ListControllers(ListCommand):
     """List controllers, the processes that serve the API. Exit code 1: one is silent, or cannot send messages."""
 
-    narrow = NARROW_TITLES
-    short_ids = frozenset({"id"})
+    narrow_titles = NARROW_TITLES
+    short_id_columns = frozenset({"id"})
 
     def take_action(self, parsed_args: Namespace) -> Any:
         rows = self.client.get(f"{API_PATH}/controllers")["controllers"]

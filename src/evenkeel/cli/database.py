@@ -20,7 +20,7 @@ class StartNewHistory(ShowCommand):
     every agent checks everything.
     """
 
-    act = "database_new_history"
+    operator_action = "database_new_history"
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         return _database_table(self.client.post(f"{API_PATH}/database/new-history", None)["database"])
@@ -29,7 +29,7 @@ class StartNewHistory(ShowCommand):
 class AcceptHistory(ShowCommand):
     """``evenkeel database accept-history``: accepts a history that agents saw and this database never had."""
 
-    act = "database_accept_history"
+    operator_action = "database_accept_history"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("history", help="Id of the unknown history, as evenkeel status names it.")

@@ -36,7 +36,7 @@ _REPORTED_FIELDS = ("failover_state", "sync_state", "version")
 class ListDevices(ListCommand):
     """List the devices with their failover and config-sync state, as live agents report them."""
 
-    narrow = NARROW_TITLES
+    narrow_titles = NARROW_TITLES
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_environment_filter(parser, "devices")

@@ -99,10 +99,10 @@ def _fetch_services(command: ApiCommand, environment: str | None) -> list[dict[s
     return found
 
 
-def _service_table_row(one: Mapping[str, Any]) -> dict[str, Any]:
-    agents = one["agents"]
+def _service_table_row(service: Mapping[str, Any]) -> dict[str, Any]:
+    agents = service["agents"]
     sound = sum(not agent["problem"] for agent in agents)
-    return {**one, "agents": f"{sound}/{len(agents)}", "problem": next(iter(_service_problems([one])), "")}
+    return {**service, "agents": f"{sound}/{len(agents)}", "problem": next(iter(_service_problems([service])), "")}
 
 
 def _service_problems(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:

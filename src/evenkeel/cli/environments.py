@@ -74,7 +74,7 @@ def _environment_path(parsed_args: Namespace) -> str:
 class ListEnvironments(ListCommand):
     """List environments; tenants name them as providers."""
 
-    narrow = NARROW_TITLES
+    narrow_titles = NARROW_TITLES
 
     def take_action(self, parsed_args: Namespace) -> Any:
         rows = self.client.get(f"{API_PATH}/environments")["environments"]
@@ -85,7 +85,7 @@ class ListEnvironments(ListCommand):
 class CreateEnvironment(ShowCommand):
     """``evenkeel environment create``: creates an environment. Idempotent."""
 
-    act = "environment_create"
+    operator_action = "environment_create"
     details = "Idempotent."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -128,7 +128,7 @@ class ShowEnvironment(EnvironmentCommand):
 class SetEnvironment(EnvironmentCommand):
     """``evenkeel environment set``: changes the given attributes of an environment."""
 
-    act = "environment_update"
+    operator_action = "environment_update"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
@@ -151,7 +151,7 @@ class ResumeEnvironment(EnvironmentCommand):
     agents move.
     """
 
-    act = "environment_resume"
+    operator_action = "environment_resume"
 
     def send_request(self, parsed_args: Namespace) -> dict[str, Any]:
         """Close the environment's circuit breaker and return the environment as the API reports it
@@ -164,7 +164,7 @@ class ResumeEnvironment(EnvironmentCommand):
 class DeleteEnvironment(ApiCommand):
     """``evenkeel environment delete``: deletes an environment that has no agents and load balancers."""
 
-    act = "environment_delete"
+    operator_action = "environment_delete"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         _add_name_argument(parser)

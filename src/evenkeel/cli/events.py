@@ -34,7 +34,7 @@ FOLLOW_SECONDS = 1.0
 class ListEvents(ListCommand):
     """List the newest events; with --follow keep printing new events, one line each (JSON with -f json)."""
 
-    narrow = NARROW_TITLES
+    narrow_titles = NARROW_TITLES
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -38,24 +38,24 @@ def add_environment_filter(parser: ArgumentParser, items: str) -> None:
     parser.add_argument("--environment", metavar="NAME", help=f"Only {items} of this environment.")
 
 
-def check_environment(client: Client, found: Sequence[object], name: str | None) -> None:
+def check_environment(client: Client, found_rows: Sequence[object], name: str | None) -> None:
     """Raise :class:`ApiRefused` if nothing was found and no environment has the given name; None: no name was
     given.
 
     Used for lists of Octavia's API, which returns an empty list for an unknown provider.
     """
-    if found or name is None:
+    if found_rows or name is None:
         return
     names = [str(row["name"]) for row in client.get(f"{API_PATH}/environments")["environments"]]
     if name not in names:
         raise ApiRefused(404, f"no environment has the name {name!r}; there are: {', '.join(names) or 'none yet'}")
 
 
-def name_suggestion(name: str, known: Iterable[str]) -> str:
-    """Return a question whether one of the names in ``known`` that resemble ``name`` is meant, at most five,
+def name_suggestion(name: str, known_names: Iterable[str]) -> str:
+    """Return a question whether one of the names in ``known_names`` that resemble ``name`` is meant, at most five,
     as the end of a sentence; empty if none does.
     """
-    texts = [text for text in known if text]
+    texts = [text for text in known_names if text]
     found = similar_names(name, texts, most=SUGGESTED_NAMES_MAX)
     found += [text for text in texts if name.lower() in text.lower() and text not in found]
     return f"; did you mean {', '.join(found[:SUGGESTED_NAMES_MAX])}?" if found else ""

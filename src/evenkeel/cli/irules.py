@@ -27,7 +27,7 @@ class SetIrules(ShowCommand):
     in this order.
     """
 
-    act = "listener_set_irules"
+    operator_action = "listener_set_irules"
     details = "They must be on every device of the group."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

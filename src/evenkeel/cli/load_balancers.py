@@ -67,8 +67,8 @@ def add_load_balancer_argument(parser: ArgumentParser) -> None:
 class ListLoadBalancers(ListCommand):
     """List load balancers of all projects."""
 
-    narrow = NARROW_TITLES
-    short_ids = frozenset({"id"})
+    narrow_titles = NARROW_TITLES
+    short_id_columns = frozenset({"id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--project", dest="project_id", help="Only those of this project.")
@@ -113,7 +113,7 @@ class ShowHistory(ListCommand):
     applied it.
     """
 
-    narrow = HISTORY_NARROW_TITLES
+    narrow_titles = HISTORY_NARROW_TITLES
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)

@@ -30,7 +30,7 @@ class MoveLoadBalancers(ApiCommand):
     ``--back`` end a waiting step of a move, or reverse the move.
     """
 
-    act = "move_create"
+    operator_action = "move_create"
     details = (
         "Shows what would be done; with --yes it begins, waits until that is done, and shows for how long no devices"
         " were confirmed to answer for each VIP."
@@ -116,8 +116,8 @@ class MoveLoadBalancers(ApiCommand):
 class ListMoves(ListCommand):
     """List the last moves of load balancers, those under way first."""
 
-    narrow = NARROW_TITLES
-    short_ids = frozenset({"load_balancer_id", "project_id"})
+    narrow_titles = NARROW_TITLES
+    short_id_columns = frozenset({"load_balancer_id", "project_id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--open", action="store_true", help="Only those under way.")

@@ -15,7 +15,7 @@ CHANGEABLE_ATTRIBUTES = ("name", "physical_network", "segmentation_id", "mtu", "
 class ListNetworks(ListCommand):
     """List the declared networks."""
 
-    narrow = NARROW_TITLES
+    narrow_titles = NARROW_TITLES
 
     def take_action(self, parsed_args: Namespace) -> Any:
         return list_table(LIST_COLUMNS, self.client.get(f"{API_PATH}/networks")["networks"])
@@ -36,7 +36,7 @@ class ShowNetwork(ShowCommand):
 class CreateNetwork(ShowCommand):
     """``evenkeel network create``: declares a network of the built-in network service."""
 
-    act = "network_create"
+    operator_action = "network_create"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name, unique.")
@@ -56,7 +56,7 @@ class CreateNetwork(ShowCommand):
 class SetNetwork(ShowCommand):
     """``evenkeel network set``: changes the given attributes of a declared network."""
 
-    act = "network_update"
+    operator_action = "network_update"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         _add_network_argument(parser)
@@ -73,7 +73,7 @@ class SetNetwork(ShowCommand):
 class DeleteNetwork(ApiCommand):
     """``evenkeel network delete``: deletes a declared network to which no device is attached."""
 
-    act = "network_delete"
+    operator_action = "network_delete"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         _add_network_argument(parser)

@@ -25,8 +25,8 @@ class ListOrphans(ListCommand):
     partitions of tenants without a shard there (id: the project's). Changes nothing.
     """
 
-    narrow = NARROW_TITLES
-    short_ids = frozenset({"id"})
+    narrow_titles = NARROW_TITLES
+    short_id_columns = frozenset({"id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_environment_filter(parser, "those on devices")
@@ -78,7 +78,7 @@ class RemoveOrphan(ApiCommand):
     contain.
     """
 
-    act = "orphan_delete"
+    operator_action = "orphan_delete"
     details = "'evenkeel orphan list' shows when it is removed without this command."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -21,8 +21,8 @@ LIST_COLUMNS = ("name", "id", "project_id", "vip_address", "provisioning_status"
 class ListLoadBalancersOnAgent(ListCommand):
     """List load balancers that an agent serves now or is home to."""
 
-    narrow = NARROW_TITLES
-    short_ids = frozenset({"id"})
+    narrow_titles = NARROW_TITLES
+    short_id_columns = frozenset({"id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_agent_argument(parser)

@@ -46,7 +46,7 @@ class AdoptPartition(ApiCommand):
     with ``--yes`` takes it over, with ``--back`` gives it back.
     """
 
-    act = "shard_adopt"
+    operator_action = "shard_adopt"
     details = (
         "Shows what would be changed; with --yes it does it, with --back the partition becomes the other program's"
         " again."

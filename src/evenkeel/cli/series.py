@@ -96,12 +96,12 @@ def _character_indexes(points: Sequence[Point], interval_seconds: float) -> list
     return [round((time - times[0]) / step) for time in times]
 
 
-def trend_bars(values: Sequence[float], places: Sequence[int]) -> str:
+def trend_bars(values: Sequence[float], character_indexes: Sequence[int]) -> str:
     """Return the trend as a text of bars: each is as high as the mean of its values, relative to the highest
-    mean. ``places``: index of each value's character; characters without values are spaces.
+    mean. ``character_indexes``: index of each value's character; characters without values are spaces.
     """
     by_place: dict[int, list[float]] = {}
-    for place, value in zip(places, values, strict=True):
+    for place, value in zip(character_indexes, values, strict=True):
         by_place.setdefault(place, []).append(value)
     means = {place: sum(each) / len(each) for place, each in by_place.items()}
     # All values may be zero.

@@ -31,8 +31,8 @@ NARROW_TITLES = {
 class ListShards(ListCommand):
     """List shards (a project's load balancers on a device group) with the hosts of their owners and homes."""
 
-    narrow = NARROW_TITLES
-    short_ids = frozenset({"id", "project_id"})
+    narrow_titles = NARROW_TITLES
+    short_id_columns = frozenset({"id", "project_id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_environment_filter(parser, "shards")
@@ -63,7 +63,7 @@ class ListShards(ListCommand):
 class MoveShard(ShowCommand):
     """``evenkeel shard move``: makes another agent of its device group the permanent home of a shard."""
 
-    act = "shard_rebind"
+    operator_action = "shard_rebind"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("shard", metavar="SHARD", help="Id of the shard, or its beginning.")

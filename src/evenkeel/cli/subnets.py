@@ -23,7 +23,7 @@ OPTIONAL_COLUMNS = (
 class ListSubnets(ListCommand):
     """List the address pools of VIPs."""
 
-    narrow = NARROW_TITLES
+    narrow_titles = NARROW_TITLES
 
     def take_action(self, parsed_args: Namespace) -> Any:
         return list_table(LIST_COLUMNS, self.client.get(f"{API_PATH}/subnets")["subnets"])
@@ -32,7 +32,7 @@ class ListSubnets(ListCommand):
 class CreateSubnet(ShowCommand):
     """``evenkeel subnet create``: creates an address pool, from which VIPs are allocated."""
 
-    act = "subnet_create"
+    operator_action = "subnet_create"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="Name, unique.")
@@ -62,7 +62,7 @@ class CreateSubnet(ShowCommand):
 class SetSubnet(ShowCommand):
     """``evenkeel subnet set``: sets the addresses that devices may have in an address pool."""
 
-    act = "subnet_update"
+    operator_action = "subnet_update"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")
@@ -87,7 +87,7 @@ def _add_device_addresses_option(parser: ArgumentParser, *, required: bool) -> N
 class DeleteSubnet(ApiCommand):
     """``evenkeel subnet delete``: deletes an address pool that no load balancer uses."""
 
-    act = "subnet_delete"
+    operator_action = "subnet_delete"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")

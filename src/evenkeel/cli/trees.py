@@ -23,8 +23,8 @@ TreeNode = Mapping[str, Any]
 class ShowTree(ListCommand):
     """Show everything below a load balancer, with statuses; each pool once, including pools that no listener uses."""
 
-    narrow = NARROW_TITLES
-    short_ids = frozenset({"id"})
+    narrow_titles = NARROW_TITLES
+    short_id_columns = frozenset({"id"})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_load_balancer_argument(parser)

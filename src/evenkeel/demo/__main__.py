@@ -88,12 +88,12 @@ def argument_parser() -> argparse.ArgumentParser:
     return made
 
 
-def octavia_environment(given: Path | None) -> Path:
-    """Return Octavia's virtual environment: ``given``, or the demo's own, which is installed if it is missing
-    or outdated. Raises :class:`ProcessFailed` if the installation fails.
+def octavia_environment(requested_directory: Path | None) -> Path:
+    """Return Octavia's virtual environment: ``requested_directory``, or the demo's own, which is installed if it is
+    missing or outdated. Raises :class:`ProcessFailed` if the installation fails.
     """
-    if given is not None:
-        return given
+    if requested_directory is not None:
+        return requested_directory
     directory = installation.DIRECTORY
     if not installation.is_installed(directory):
         print(
@@ -163,15 +163,15 @@ def write_root_certificate(authority: CertificateAuthority, directory: Path) -> 
     return file
 
 
-def choose_challenge(place: VipAddress) -> tuple[str, str]:
+def choose_challenge(vip: VipAddress) -> tuple[str, str]:
     """Return the DNS zone in which the website's name is proven by dns-01, and a text about the proof. The
     zone is empty, and the proof http-01, if port 80 of the VIP can be bound.
     """
-    if is_free(place.address, HTTP_PORT):
+    if is_free(vip.address, HTTP_PORT):
         return "", f"the load balancer has answered the challenge on port {HTTP_PORT}"
     zone = SERVER_NAME.partition(".")[2]
     return zone, (
-        f"port {HTTP_PORT} of {place.address} cannot be bound here (without root?), so a record in the DNS zone {zone} "
+        f"port {HTTP_PORT} of {vip.address} cannot be bound here (without root?), so a record in the DNS zone {zone} "
         "has proven the name"
     )
 
@@ -237,12 +237,12 @@ def request_commands(cluster: Cluster, story: Scenario) -> str:
     return f"  curl {story.place.url}\n  {fetch_command(cluster.directory / ROOT_CERTIFICATE_FILE, story.place)}"
 
 
-def fetch_command(root_file: Path, place: VipAddress) -> str:
+def fetch_command(root_file: Path, vip: VipAddress) -> str:
     """Return the ``curl`` command that fetches the website by HTTPS and trusts only the authority in
     ``root_file``.
     """
-    server = f"{SERVER_NAME}:{place.https_port}"
-    return f"curl --cacert {shlex.quote(str(root_file))} --resolve {server}:{place.address} https://{server}/"
+    server = f"{SERVER_NAME}:{vip.https_port}"
+    return f"curl --cacert {shlex.quote(str(root_file))} --resolve {server}:{vip.address} https://{server}/"
 
 
 def print_result(outcome: DemoResult, narrator: ProgressPrinter) -> int:

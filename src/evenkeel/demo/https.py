@@ -56,7 +56,7 @@ class HttpsWebsite:
         await wait_until(self._is_certificate_presented, "an answer over TLS")
         self._say(f"requests flow through {self._place.https_url} too")
 
-    async def renew(self) -> None:
+    async def renew_certificate(self) -> None:
         """Replace the certificate and wait until clients see the new one; the time is added to the outcome.
         Raises :class:`~evenkeel.demo.waiting.StepFailed` if they do not, and :class:`ClientError`.
         """

@@ -77,7 +77,7 @@ class Scenario:
         await self._restart_agent(home)
         if isinstance(self._side, HaproxyDevices):
             await kill_and_restart_daemon(self._side, self._tenants[1], self._load_balancer_id, self.outcome, self._say)
-        await https.renew()
+        await https.renew_certificate()
         await self._verify_agreement()
         https.check_shown_certificates()
         return self.outcome
@@ -160,7 +160,7 @@ class Scenario:
         await wait_until(lambda: self._is_served_by_other(victim), "another agent to take over")
         successor = await self._acting_host()
         written_at = await wait_until(
-            lambda: asyncio.to_thread(side.first_write_at, successor, seen), f"a device write by {successor}"
+            lambda: asyncio.to_thread(side.first_write_time, successor, seen), f"a device write by {successor}"
         )
         self.outcome.takeover_seconds = written_at - killed_at
         self._say(f"{successor} took over; its first write came {self.outcome.takeover_seconds:.2f} s after the kill")

@@ -46,14 +46,14 @@ def unsettled_object_texts(objects: Iterable[Row]) -> list[str]:
     ]
 
 
-def member_differences(held: Mapping[str, Set[str]], wanted: Set[str]) -> list[str]:
+def member_differences(held: Mapping[str, Set[str]], wanted_members: Set[str]) -> list[str]:
     """Return a text for each device and kind of difference: missing members, surplus members. ``held``:
-    members by device, ``wanted``: expected members, both as ``address:port``.
+    members by device, ``wanted_members``: expected members, both as ``address:port``.
     """
     problems = []
     for device, members in held.items():
-        if lacking := wanted - members:
+        if lacking := wanted_members - members:
             problems.append(f"{device} lacks {', '.join(sorted(lacking))}")
-        if extra := members - wanted:
+        if extra := members - wanted_members:
             problems.append(f"{device} still holds {', '.join(sorted(extra))}")
     return problems

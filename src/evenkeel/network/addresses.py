@@ -18,37 +18,37 @@ SUBNETS_TRIED = 16
 
 
 def choose_subnets(
-    known: Iterable[Subnet],
+    known_subnets: Iterable[Subnet],
     project_id: ProjectId | None,
     subnet_id: str | None,
     network_id: str | None,
-    wanted: IPAddress | None,
+    wanted_address: IPAddress | None,
     permitted: VipNetworks = ANYWHERE,
 ) -> list[Subnet]:
     """Return the subnets to allocate a VIP's address from, best first; at least one.
 
     The first is the requested subnet, or the network's first that fits, or the only one that contains
-    ``wanted``. If any subnet of a network will do, the network's other subnets follow (16 in all), in case
+    ``wanted_address``. If any subnet of a network will do, the network's other subnets follow (16 in all), in case
     the first is full.
 
     ``project_id`` None: subnets of every project. ``permitted``: networks and subnets that a VIP may be on.
     Raises :class:`NotFound` for an id that the project cannot see, :class:`Invalid` if the subnet is not
     determined, is not on the given network, or is not permitted.
     """
-    visible = [subnet for subnet in known if project_id is None or subnet.project_id in (None, project_id)]
+    visible = [subnet for subnet in known_subnets if project_id is None or subnet.project_id in (None, project_id)]
     if subnet_id:
         subnet = _find_subnet(visible, subnet_id, network_id)
         return permitted.select_allowed([subnet], "vip_subnet_id", subnet_id)
     if network_id:
-        return _network_subnets(visible, network_id, wanted, permitted)
-    if wanted is None:
+        return _network_subnets(visible, network_id, wanted_address, permitted)
+    if wanted_address is None:
         raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
-    holding = [subnet for subnet in visible if wanted in ip_network(subnet.cidr)]
+    holding = [subnet for subnet in visible if wanted_address in ip_network(subnet.cidr)]
     if len(holding) == 1:
-        return permitted.select_allowed(holding, "vip_address", str(wanted))
+        return permitted.select_allowed(holding, "vip_address", str(wanted_address))
     which = "more than one subnet holds it" if holding else "no subnet holds it"
     raise Invalid(
-        f"Invalid input for field/attribute vip_address. Value: '{wanted}'. {which}; "
+        f"Invalid input for field/attribute vip_address. Value: '{wanted_address}'. {which}; "
         "VIP must contain one of: vip_network_id, vip_subnet_id."
     )
 
@@ -73,19 +73,19 @@ def check_subnet_network(subnet: Subnet, network_id: str | None) -> None:
 
 
 def _network_subnets(
-    visible: list[Subnet], network_id: str, wanted: IPAddress | None, permitted: VipNetworks
+    visible: list[Subnet], network_id: str, wanted_address: IPAddress | None, permitted: VipNetworks
 ) -> list[Subnet]:
     subnets = [subnet for subnet in visible if subnet.network_id == network_id]
     if not subnets:
         raise NotFound("Network", network_id)
-    if wanted is not None:
-        subnets = [subnet for subnet in subnets if wanted in ip_network(subnet.cidr)] or subnets
+    if wanted_address is not None:
+        subnets = [subnet for subnet in subnets if wanted_address in ip_network(subnet.cidr)] or subnets
     subnets = permitted.select_allowed(subnets, "vip_network_id", network_id)
-    if wanted is None:
+    if wanted_address is None:
         return subnets[:SUBNETS_TRIED]
     # If no subnet contains the address, the first one is returned: the check that follows names its CIDR in the
     # error.
-    return [next((subnet for subnet in subnets if wanted in ip_network(subnet.cidr)), subnets[0])]
+    return [next((subnet for subnet in subnets if wanted_address in ip_network(subnet.cidr)), subnets[0])]
 
 
 def prefer_unused_subnets(subnets: Sequence[Subnet], used: Iterable[Subnet]) -> list[Subnet]:
@@ -126,38 +126,40 @@ def parse_requested_address(address: str, field: str = "vip_address") -> IPAddre
         ) from error
 
 
-def check_address(wanted: IPAddress, subnet: Subnet, field: str = "vip_address") -> None:
+def check_address(wanted_address: IPAddress, subnet: Subnet, field: str = "vip_address") -> None:
     """Raise :class:`Invalid`, naming ``field``, if a VIP of the subnet cannot have that address: it is
     outside the subnet, the gateway's, or reserved by the operator or by the IP standards.
     """
     network = ip_network(subnet.cidr)
     code = "address_not_usable"
-    if wanted not in network:
+    if wanted_address not in network:
         code = "address_outside"
         problem = f"is outside subnet {subnet.id}; allowed are addresses of {subnet.cidr}"
-    elif subnet.gateway_ip and wanted == ip_address(subnet.gateway_ip):
+    elif subnet.gateway_ip and wanted_address == ip_address(subnet.gateway_ip):
         code = "gateway_address"
         problem = f"is the gateway of subnet {subnet.id}; allowed are other addresses of {subnet.cidr}"
-    elif any(parsed_range(text).holds(wanted) for text in subnet.reserved):
+    elif any(parsed_range(text).holds(wanted_address) for text in subnet.reserved):
         problem = f"is reserved by the operator in subnet {subnet.id}; allowed are other addresses of {subnet.cidr}"
     # Networks of two addresses and of one reserve none (RFC 3021, RFC 6164).
-    elif network.prefixlen < network.max_prefixlen - 1 and wanted in reserved_addresses(network):
+    elif network.prefixlen < network.max_prefixlen - 1 and wanted_address in reserved_addresses(network):
         problem = f"is reserved in subnet {subnet.id}; allowed are host addresses of {subnet.cidr}"
     else:
         return
-    raise Invalid(f"Invalid input for field/attribute {field}. Value: '{wanted}'. The address {problem}.", code=code)
+    raise Invalid(
+        f"Invalid input for field/attribute {field}. Value: '{wanted_address}'. The address {problem}.", code=code
+    )
 
 
-def check_range(wanted: IPAddress, subnet: Subnet, field: str) -> None:
+def check_range(wanted_address: IPAddress, subnet: Subnet, field: str) -> None:
     """Raise :class:`Invalid`, naming ``field``, for an address outside the subnet's allocation range, because
     it may belong to an existing host.
     """
     first, last = ip_address(subnet.allocation_start), ip_address(subnet.allocation_end)
-    if int(first) <= int(wanted) <= int(last):
+    if int(first) <= int(wanted_address) <= int(last):
         return
     raise Invalid(
-        f"Invalid input for field/attribute {field}. Value: '{wanted}'. The address is outside the allocation range of "
-        f"subnet {subnet.id}; allowed are {first} to {last}.",
+        f"Invalid input for field/attribute {field}. Value: '{wanted_address}'. The address is outside"
+        f" the allocation range of subnet {subnet.id}; allowed are {first} to {last}.",
         code="address_not_usable",
     )
 

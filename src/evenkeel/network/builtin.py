@@ -219,31 +219,31 @@ class BuiltinNetwork:
         project_id: ProjectId | None,
         subnet_id: str | None,
         network_id: str | None,
-        wanted: IPAddress | None,
+        wanted_address: IPAddress | None,
         permitted: VipNetworks,
     ) -> list[Subnet]:
         if self._monotonic() - self._read_at_seconds < self._cache_seconds:
             try:
-                return choose_subnets(self._known, project_id, subnet_id, network_id, wanted, permitted)
+                return choose_subnets(self._known, project_id, subnet_id, network_id, wanted_address, permitted)
             except (NotFound, Invalid):
                 pass  # a subnet may have been added meanwhile
         self._known = await self._store.subnets()
         self._read_at_seconds = self._monotonic()
-        return choose_subnets(self._known, project_id, subnet_id, network_id, wanted, permitted)
+        return choose_subnets(self._known, project_id, subnet_id, network_id, wanted_address, permitted)
 
 
-def _check_requested_address(wanted: IPAddress, subnet: Subnet, field: str, *, any_address: bool) -> None:
-    check_address(wanted, subnet, field)
+def _check_requested_address(wanted_address: IPAddress, subnet: Subnet, field: str, *, any_address: bool) -> None:
+    check_address(wanted_address, subnet, field)
     if not any_address:
-        check_range(wanted, subnet, field)
+        check_range(wanted_address, subnet, field)
 
 
-def _vip_plan(subnet: Subnet, wanted: IPAddress | None, port_id: str) -> VipPlan:
+def _vip_plan(subnet: Subnet, wanted_address: IPAddress | None, port_id: str) -> VipPlan:
     return VipPlan(
         subnet_id=subnet.id,
         network_id=subnet.network_id,
         port_id=port_id,
-        address=None if wanted is None else str(wanted),
+        address=None if wanted_address is None else str(wanted_address),
         allocation_start=subnet.allocation_start,
         allocation_end=subnet.allocation_end,
         reserved=subnet.reserved,

@@ -14,7 +14,7 @@ AgentState = Mapping[str, Any]
 
 
 def agent_states(
-    settings: NeutronAgentSettings, facts: AgentFacts, found: Attachments, *, started: bool
+    settings: NeutronAgentSettings, facts: AgentFacts, attachments: Attachments, *, started: bool
 ) -> tuple[AgentState, ...]:
     """Return one state report for each configured agent type, as Neutron's RPC takes it; ``started`` marks
     the first reports of this process.
@@ -23,16 +23,16 @@ def agent_states(
     reads.
     """
     configurations: dict[str, Any] = {
-        "bridge_mappings": dict(found.mappings),
-        "tunnel_types": list(found.tunnel_types),
+        "bridge_mappings": dict(attachments.mappings),
+        "tunnel_types": list(attachments.tunnel_types),
         "l2_population": True,
         "environment_prefix": facts.environment,
         "environment_group_number": facts.group_number,
-        "global_routed_mode": not found.adjacent,
+        "global_routed_mode": not attachments.adjacent,
         "device_drivers": [facts.device_driver],
     }
-    if found.end_points:
-        configurations |= {"tunneling_ip": found.end_points[0], "tunneling_ips": list(found.end_points)}
+    if attachments.end_points:
+        configurations |= {"tunneling_ip": attachments.end_points[0], "tunneling_ips": list(attachments.end_points)}
     return tuple(
         {
             "binary": AGENT_BINARY,
@@ -46,14 +46,14 @@ def agent_states(
     )
 
 
-def tunnel_end_points(settings: NeutronAgentSettings, found: Attachments) -> tuple[tuple[str, str, str], ...]:
+def tunnel_end_points(settings: NeutronAgentSettings, attachments: Attachments) -> tuple[tuple[str, str, str], ...]:
     """Return (type, address, host) of each tunnel end point. Neutron keeps one address of a type for a host,
     so the end points after the first get host names with a number appended.
     """
     return tuple(
         (kind, address, settings.host if place == 0 else f"{settings.host}-{place}")
-        for kind in found.tunnel_types
-        for place, address in enumerate(found.end_points)
+        for kind in attachments.tunnel_types
+        for place, address in enumerate(attachments.end_points)
     )
 
 

@@ -247,7 +247,7 @@ def test_draining_servers_keep_their_first_deadline_and_leave_when_they_come_bac
     def after(
         draining: object, before: object, wanted: object, now: float, dead: tuple[FlowTarget, ...] = ()
     ) -> object:
-        return draining_after_change(draining, before, wanted, dead=dead, now=now, seconds=60.0)  # type: ignore[arg-type]
+        return draining_after_change(draining, before, wanted, dead_servers=dead, now=now, seconds=60.0)  # type: ignore[arg-type]
 
     first = after({}, both, alone, 100.0)
     assert first == {SERVICE: {TWO: 160.0}}

@@ -51,7 +51,7 @@ class Host:
         partition: str = "p",
         direct: bool = False,
     ) -> bool:
-        content = partition_content(partition, balancers, frozenset(down), direct=direct)
+        content = partition_content(partition, balancers, frozenset(down), direct_return=direct)
         return in_namespace(self.namespace, lambda: self.table.apply(partition, content))
 
     def nft(self, words: str) -> str:

@@ -176,7 +176,7 @@ def test_servers_that_leave_are_remembered_with_direct_return(direct: bool, left
         binds = (wire.Bind(address="192.0.2.1", port=1), wire.Bind(address="192.0.2.2", port=1))
         listener = wire.DatagramListener(name="l", binds=binds, backend="pool")
         one = wire.LoadBalancerConfig(id="lb", revision=1, backends=(pool,), datagram_listeners=(listener,))
-        return partition_content("p", [one], direct=direct)
+        return partition_content("p", [one], direct_return=direct)
 
     changed = table_of(content(1, 2))
     changed.run(change_commands([(content(1, 2), content(2))]))

@@ -56,9 +56,9 @@ def test_an_address_of_a_port_is_one_that_it_holds_and_that_was_meant(
     address = None if wanted is None else ip_address(wanted)
     if not meant or (len(meant) > 1 and not told):
         with pytest.raises(Invalid):
-            plan_on_port(port, subnet_id=subnet_id, network_id=None, wanted=address)
+            plan_on_port(port, subnet_id=subnet_id, network_id=None, wanted_address=address)
         return
-    plan = plan_on_port(port, subnet_id=subnet_id, network_id="n", wanted=address)
+    plan = plan_on_port(port, subnet_id=subnet_id, network_id="n", wanted_address=address)
     assert (plan.subnet_id, plan.address) == meant[0]
     assert plan.claim is None
 
@@ -66,4 +66,4 @@ def test_an_address_of_a_port_is_one_that_it_holds_and_that_was_meant(
 def test_a_port_on_another_network_is_refused_by_name() -> None:
     port = NeutronPort(id="p", project_id="t", network_id="n", device_id="", addresses=(("a", "10.1.0.9"),))
     with pytest.raises(Invalid, match="vip_network_id"):
-        plan_on_port(port, subnet_id=None, network_id="other", wanted=None)
+        plan_on_port(port, subnet_id=None, network_id="other", wanted_address=None)

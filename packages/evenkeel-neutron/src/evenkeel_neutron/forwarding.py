@@ -131,8 +131,8 @@ class Forwarder:
         return session
 
 
-def replace_links(body: bytes, root: str, wanted: str) -> bytes:
-    """Return the body of a list with links to further pages below ``wanted`` in place of ``root``; any other
+def replace_links(body: bytes, root: str, wanted_root: str) -> bytes:
+    """Return the body of a list with links to further pages below ``wanted_root`` in place of ``root``; any other
     body unchanged.
     """
     if b'_links"' not in body:
@@ -146,7 +146,7 @@ def replace_links(body: bytes, root: str, wanted: str) -> bytes:
     for name, links in document.items():
         for link in links if name.endswith("_links") and isinstance(links, list) else ():
             if isinstance(link, dict) and str(link.get("href", "")).startswith(f"{root}/"):
-                link["href"] = wanted + link["href"].removeprefix(root)
+                link["href"] = wanted_root + link["href"].removeprefix(root)
     return json.dumps(document).encode()
 
 

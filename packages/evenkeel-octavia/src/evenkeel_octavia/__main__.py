@@ -68,7 +68,7 @@ def _build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _read_configuration(given: argparse.Namespace) -> Any:
+def _read_configuration(arguments: argparse.Namespace) -> Any:
     """Read Octavia's configuration as Octavia's own processes do, and register our options. Raises
     :class:`MisconfiguredError`.
     """
@@ -78,33 +78,33 @@ def _read_configuration(given: argparse.Namespace) -> Any:
     from evenkeel_octavia import options
 
     try:
-        config.init(_configuration_arguments(given))
+        config.init(_configuration_arguments(arguments))
     except (cfg.ConfigFilesNotFoundError, cfg.ConfigFileParseError, cfg.ConfigFileValueError) as error:
         raise MisconfiguredError(str(error)) from error
     options.register_options(cfg.CONF)
     return cfg.CONF
 
 
-def _configuration_arguments(given: argparse.Namespace) -> list[str]:
-    files = [word for file in given.config_file or () for word in ("--config-file", file)]
-    folders = [word for folder in given.config_dir or () for word in ("--config-dir", folder)]
+def _configuration_arguments(arguments: argparse.Namespace) -> list[str]:
+    files = [word for file in arguments.config_file or () for word in ("--config-file", file)]
+    folders = [word for folder in arguments.config_dir or () for word in ("--config-dir", folder)]
     return [*files, *folders]
 
 
-def _run_check(given: argparse.Namespace) -> int:
+def _run_check(arguments: argparse.Namespace) -> int:
     worst = check.Severity.OK
-    for finding in check.all_findings(_read_configuration(given)):
+    for finding in check.all_findings(_read_configuration(arguments)):
         print(f"{finding.severity.name:8}{finding.text}", flush=True)
         worst = max(worst, finding.severity)
     return worst
 
 
-def _run_agent(given: argparse.Namespace) -> int:
+def _run_agent(arguments: argparse.Namespace) -> int:
     from octavia.common import config
 
     from evenkeel_octavia import supervisor
 
-    conf = _read_configuration(given)
+    conf = _read_configuration(arguments)
     config.setup_logging(conf)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -113,14 +113,14 @@ def _run_agent(given: argparse.Namespace) -> int:
     return 0
 
 
-def _run_driver_agent(given: argparse.Namespace) -> int:
+def _run_driver_agent(arguments: argparse.Namespace) -> int:
     from evenkeel_octavia import driver_agent
 
-    driver_agent.run_driver_agent([*_configuration_arguments(given), *given.more])
+    driver_agent.run_driver_agent([*_configuration_arguments(arguments), *arguments.more])
     return 0
 
 
-def _run_leftovers(given: argparse.Namespace) -> int:
+def _run_leftovers(arguments: argparse.Namespace) -> int:
     """Run the command ``leftovers``. Returns the exit code: 1 if load balancers were found and kept, 2 if those of a
     provider could not be read.
     """
@@ -128,17 +128,17 @@ def _run_leftovers(given: argparse.Namespace) -> int:
     from evenkeel_octavia.mirror import ControllersMirror
     from evenkeel_octavia.rows import OctaviaRows
 
-    conf = _read_configuration(given)
+    conf = _read_configuration(arguments)
     client = Controllers(options.parse_endpoint(conf))
     mirror = ControllersMirror(client, seconds=options.register_options(conf).request_timeout)
     code = 0
     for provider, environment in options.parse_environments(conf).items():
         try:
             for line in leftovers.find_leftover_lines(
-                OctaviaRows(), mirror, provider, environment, delete=given.delete
+                OctaviaRows(), mirror, provider, environment, delete=arguments.delete
             ):
                 print(line, flush=True)
-                code = code or int(not given.delete)
+                code = code or int(not arguments.delete)
         except ControllerError as error:
             print(f"evenkeel-octavia: provider {provider}: {error}", file=sys.stderr)
             code = EXIT_MISCONFIGURED
@@ -146,7 +146,7 @@ def _run_leftovers(given: argparse.Namespace) -> int:
     return code
 
 
-def _run_take_over(given: argparse.Namespace) -> int:
+def _run_take_over(arguments: argparse.Namespace) -> int:
     """Run the command ``take-over-amphora``. Returns the exit code: 2 if a load balancer could not be taken over or
     given back.
     """
@@ -154,11 +154,11 @@ def _run_take_over(given: argparse.Namespace) -> int:
     from evenkeel_octavia.mirror import ControllersMirror
     from evenkeel_octavia.take_over import AmphoraTakeOver, TakeOverError
 
-    conf = _read_configuration(given)
+    conf = _read_configuration(arguments)
     environments = options.parse_environments(conf)
-    if given.provider not in environments:
+    if arguments.provider not in environments:
         raise MisconfiguredError(
-            f"--provider {given.provider} is not allowed; allowed are those of [evenkeel] providers:"
+            f"--provider {arguments.provider} is not allowed; allowed are those of [evenkeel] providers:"
             f" {', '.join(sorted(environments))}"
         )
     client, seconds = Controllers(options.parse_endpoint(conf)), options.register_options(conf).request_timeout
@@ -172,45 +172,49 @@ def _run_take_over(given: argparse.Namespace) -> int:
         amphorae.NeutronPorts(),
         ControllersMirror(client, seconds=seconds),
         check,
-        provider=given.provider,
-        environment=environments[given.provider],
-        timeout_seconds=given.timeout,
-        without_flavor=given.without_flavor,
+        provider=arguments.provider,
+        environment=environments[arguments.provider],
+        timeout_seconds=arguments.timeout,
+        without_flavor=arguments.without_flavor,
         say=lambda text: print(text, flush=True),
     )
     code = 0
-    for id in dict.fromkeys(given.loadbalancers):
+    for id in dict.fromkeys(arguments.loadbalancers):
         try:
-            print(_take_over_one(work, id, given), flush=True)
+            print(_take_over_one(work, id, arguments), flush=True)
         except (TakeOverError, ControllerError) as error:
             print(f"evenkeel-octavia: {id}: {error}", file=sys.stderr, flush=True)
             code = EXIT_MISCONFIGURED
-            if given.yes:
+            if arguments.yes:
                 break
     client.close()
     return code
 
 
-def _take_over_one(work: Any, id: str, given: argparse.Namespace) -> str:
+def _take_over_one(take_over: Any, id: str, arguments: argparse.Namespace) -> str:
     """Take one load balancer over, give it back, or (without ``--yes``) only plan that; returns the text to print."""
-    if not given.yes:
-        return f"{work.plan(id, back=given.back)}; --yes does it"
-    if given.finish:
-        return "\n".join(f"openstack loadbalancer amphora delete {each}" for each in work.finish(id)) or f"{id}: none"
-    if given.back:
-        work.give_back(id)
+    if not arguments.yes:
+        return f"{take_over.plan(id, back=arguments.back)}; --yes does it"
+    if arguments.finish:
+        return (
+            "\n".join(f"openstack loadbalancer amphora delete {each}" for each in take_over.finish(id)) or f"{id}: none"
+        )
+    if arguments.back:
+        take_over.give_back(id)
         return (
             f"{id}: its amphorae serve it as they were configured before; 'openstack loadbalancer failover {id}' makes"
             " new ones with what has changed since"
         )
-    return f"{id}: is of provider {given.provider}; {work.take_over(id):.2f} s from the silence of its amphorae"
+    return (
+        f"{id}: is of provider {arguments.provider}; {take_over.take_over(id):.2f} s from the silence of its amphorae"
+    )
 
 
-def _run_register_providers(given: argparse.Namespace) -> int:
+def _run_register_providers(arguments: argparse.Namespace) -> int:
     from evenkeel_octavia import options
 
-    environments = options.parse_environments(_read_configuration(given))
-    directory = given.directory or Path(sysconfig.get_paths()["purelib"])
+    environments = options.parse_environments(_read_configuration(arguments))
+    directory = arguments.directory or Path(sysconfig.get_paths()["purelib"])
     print(registration.write_entry_points(list(environments), directory, __version__))
     return 0
 

@@ -423,8 +423,8 @@ class Agent:
                 return None
         return None
 
-    def _send_each_report(self, found: Iterable[StatusReport]) -> None:
-        for report in filter(None, found):
+    def _send_each_report(self, reports: Iterable[StatusReport]) -> None:
+        for report in filter(None, reports):
             try:
                 self._reporter.statuses(report)
             except Exception as error:

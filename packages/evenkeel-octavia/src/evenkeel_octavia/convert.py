@@ -223,14 +223,14 @@ def object_body(kind: str, values: Mapping[str, Any], *, with_children: bool = T
     return _flatten_pools(body, values) if kind == "loadbalancer" else body
 
 
-def vip_port_body(project_id: str, vip: Mapping[str, Any], more: Iterable[Mapping[str, Any]]) -> Body:
+def vip_port_body(project_id: str, vip: Mapping[str, Any], additional_vips: Iterable[Mapping[str, Any]]) -> Body:
     """Build the request for a VIP's port from the dictionaries that Octavia passes to ``create_vip_port``:
     the VIP's, and those of the additional VIPs.
     """
     body = {"project_id": project_id, **_present_attributes(vip, ("vip_address", "vip_qos_policy_id", "vip_sg_ids"))}
     # Octavia completes a request for a subnet with its network
     body |= _present_attributes(vip, ("vip_subnet_id",)) or _present_attributes(vip, ("vip_network_id",))
-    additional = [_present_attributes(each, _ADDITIONAL_VIP_ATTRIBUTES) for each in more]
+    additional = [_present_attributes(each, _ADDITIONAL_VIP_ATTRIBUTES) for each in additional_vips]
     return body | ({"additional_vips": additional} if additional else {})
 
 

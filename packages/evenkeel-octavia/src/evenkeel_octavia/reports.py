@@ -90,13 +90,13 @@ def report_applied(tree: LoadBalancerTree, status: MirroredStatus, *, with_opera
     return _group_by_kind(records)
 
 
-def _provisioning_status(provisioning: str, mine: ObjectStatus | None, *, failed: bool) -> str:
+def _provisioning_status(provisioning: str, object_status: ObjectStatus | None, *, failed: bool) -> str:
     if provisioning == "PENDING_DELETE":
         # an object that devices still have because the change failed is not gone
-        return "ERROR" if failed and mine is not None else "DELETED"
-    if mine is None:
+        return "ERROR" if failed and object_status is not None else "DELETED"
+    if object_status is None:
         return "ERROR" if failed else "ACTIVE"
-    return "ERROR" if mine.provisioning == "ERROR" else "ACTIVE"
+    return "ERROR" if object_status.provisioning == "ERROR" else "ACTIVE"
 
 
 def report_refused(tree: LoadBalancerTree) -> StatusReport:

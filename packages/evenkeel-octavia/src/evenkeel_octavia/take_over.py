@@ -206,23 +206,23 @@ class AmphoraTakeOver:
             )
         return found
 
-    def _check_ports(self, found: TakenOverBalancer) -> None:
-        for amphora, port in found.amphorae.items():
+    def _check_ports(self, balancer: TakenOverBalancer) -> None:
+        for amphora, port in balancer.amphorae.items():
             if self._ports.pairs(port) is None:
                 raise TakeOverError(
-                    f"{found.id}: port security is off at port {port} of amphora {amphora}, so that Neutron would not"
-                    " drop what it sends: switch it on first"
+                    f"{balancer.id}: port security is off at port {port} of amphora {amphora}, so that Neutron would"
+                    " not drop what it sends: switch it on first"
                 )
 
-    def _check_devices(self, found: TakenOverBalancer) -> None:
+    def _check_devices(self, balancer: TakenOverBalancer) -> None:
         """Check that the environment's devices can have the load balancer. Raises :class:`TakeOverError`,
         ControllerError.
         """
-        if found.status != ACTIVE:
-            raise TakeOverError(f"{found.id} is {found.status}, not {ACTIVE}")
-        tree = self._database.trees([found.id]).trees.get(found.id)
+        if balancer.status != ACTIVE:
+            raise TakeOverError(f"{balancer.id} is {balancer.status}, not {ACTIVE}")
+        tree = self._database.trees([balancer.id]).trees.get(balancer.id)
         if tree is None:
-            raise TakeOverError(f"{found.id}: Octavia has no such load balancer")
+            raise TakeOverError(f"{balancer.id}: Octavia has no such load balancer")
         body = {**loadbalancer_body(tree), "provider": self._environment}
         if self._without_flavor:
             body.pop("flavor_data", None)
@@ -230,10 +230,10 @@ class AmphoraTakeOver:
 
     # -- steps
 
-    def _silence_amphorae(self, found: TakenOverBalancer) -> None:
-        self._database.set_busy(tuple(found.amphorae), True)
-        gone = _canonical_addresses(found.addresses)
-        for port in found.amphorae.values():
+    def _silence_amphorae(self, balancer: TakenOverBalancer) -> None:
+        self._database.set_busy(tuple(balancer.amphorae), True)
+        gone = _canonical_addresses(balancer.addresses)
+        for port in balancer.amphorae.values():
             pairs = self._ports.pairs(port) or []
             kept = [pair for pair in pairs if _pair_address(pair) not in gone]
             if kept != pairs:

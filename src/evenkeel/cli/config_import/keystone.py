@@ -104,8 +104,8 @@ def remove_version_2(url: str) -> str:
     return short.removesuffix("/v2.0") if short.endswith("/v2.0") else url
 
 
-def _value_of_aliases(settings: SourceSettings, place: str, name: str) -> str:
-    found = [settings.value(place, alias) for alias in _OPTION_ALIASES.get(name, (name,))]
+def _value_of_aliases(settings: SourceSettings, section: str, name: str) -> str:
+    found = [settings.value(section, alias) for alias in _OPTION_ALIASES.get(name, (name,))]
     return next((value for value in found if value), "")
 
 
@@ -128,33 +128,35 @@ def _legacy_url(legacy: Mapping[str, str]) -> str:
     return f"{place}/{prefix}" if prefix else place
 
 
-def _login_problem(kind: str, found: Mapping[str, str], legacy: Mapping[str, str]) -> str:
+def _login_problem(kind: str, login_options: Mapping[str, str], legacy: Mapping[str, str]) -> str:
     """Return the reason why the login cannot be carried over, such as missing options; empty if it can."""
     if kind not in AUTH_TYPES:
         accepted = f"{', '.join(AUTH_TYPES[:2])} or {_APPLICATION_CREDENTIAL_TYPE}"
         return f"{SECTION}.auth_type: {accepted} can be carried over: write a login"
     if kind == _APPLICATION_CREDENTIAL_TYPE:
-        by_name = "application_credential_name" in found and bool({"username", "user_id"} & found.keys())
-        known = "application_credential_id" in found or by_name
+        by_name = "application_credential_name" in login_options and bool(
+            {"username", "user_id"} & login_options.keys()
+        )
+        known = "application_credential_id" in login_options or by_name
         missing = [] if known else ["application_credential_id"]
-        missing += [name for name in ("auth_url", "application_credential_secret") if name not in found]
+        missing += [name for name in ("auth_url", "application_credential_secret") if name not in login_options]
     else:
-        missing = [] if "username" in found or "user_id" in found else ["username"]
-        missing += [name for name in ("auth_url", "password") if name not in found]
+        missing = [] if "username" in login_options or "user_id" in login_options else ["username"]
+        missing += [name for name in ("auth_url", "password") if name not in login_options]
     if not missing:
         return ""
     token = "; admin_token is no login" if "admin_token" in legacy else ""
     return f"{SECTION}: {', '.join(missing)} not set{token}: write a login in [{SECTION}] and [neutron]"
 
 
-def _default_domains(found: Mapping[str, str]) -> dict[str, str]:
+def _default_domains(login_options: Mapping[str, str]) -> dict[str, str]:
     """Return domain options for a user and a project whose domain is not set: the default domain, as in Keystone v2."""
-    if any(name in found for name in ("default_domain_id", "default_domain_name")):
+    if any(name in login_options for name in ("default_domain_id", "default_domain_name")):
         return {}
     domains = {}
-    if "username" in found and not {"user_domain_id", "user_domain_name"} & found.keys():
+    if "username" in login_options and not {"user_domain_id", "user_domain_name"} & login_options.keys():
         domains["user_domain_id"] = _DEFAULT_DOMAIN_ID
-    if "project_name" in found and not {"project_domain_id", "project_domain_name"} & found.keys():
+    if "project_name" in login_options and not {"project_domain_id", "project_domain_name"} & login_options.keys():
         domains["project_domain_id"] = _DEFAULT_DOMAIN_ID
     return domains
 

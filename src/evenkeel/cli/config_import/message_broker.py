@@ -87,11 +87,11 @@ def _broker_of_url(url: str, is_tls: bool, files: dict[str, str]) -> BrokerSetti
     return BrokerSettings(url, f"Neutron's message broker; {OWN_VHOST_REMARK}", problems)
 
 
-def _broker_nodes(given: dict[str, str]) -> Iterator[str]:
-    login = ":".join(quote(given[name] or "guest", safe="") for name in ("rabbit_userid", "rabbit_password"))
-    port = given["rabbit_port"] or "5672"
-    hosts = [host for one in given["rabbit_hosts"].split(",") if (host := one.strip())]
-    for host in hosts or [given["rabbit_host"] or "localhost"]:
+def _broker_nodes(broker_options: dict[str, str]) -> Iterator[str]:
+    login = ":".join(quote(broker_options[name] or "guest", safe="") for name in ("rabbit_userid", "rabbit_password"))
+    port = broker_options["rabbit_port"] or "5672"
+    hosts = [host for one in broker_options["rabbit_hosts"].split(",") if (host := one.strip())]
+    for host in hosts or [broker_options["rabbit_host"] or "localhost"]:
         has_port = host.rpartition("]")[2].count(":") == 1
         bracketed = f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host
         yield f"{login}@{bracketed}" if has_port else f"{login}@{bracketed}:{port}"

@@ -42,7 +42,7 @@ class ImportRow(NamedTuple):
 
 
 def import_load_balancers(
-    client: Client, found: Iterable[ForeignLoadBalancer], *, environment: str, apply: bool, held: bool = False
+    client: Client, load_balancers: Iterable[ForeignLoadBalancer], *, environment: str, apply: bool, held: bool = False
 ) -> Iterator[ImportRow]:
     """Check each load balancer, and create it with ``apply``; yield the outcomes in the given order. A
     refused one does not stop the others. ``held``: no device gets the load balancer before its
@@ -51,19 +51,19 @@ def import_load_balancers(
     Raises :class:`evenkeel.cli.client.EndpointsUnreachable`: repeating the import continues where it ended.
     """
 
-    def import_one(each: ForeignLoadBalancer) -> ImportRow:
-        if each.not_importable_reason:
-            return ImportRow(each, OUTCOME_SKIPPED, (each.not_importable_reason,))
-        body = {"apply": apply, "held": held, "loadbalancer": {**each.body, "provider": environment}}
+    def import_one(load_balancer: ForeignLoadBalancer) -> ImportRow:
+        if load_balancer.not_importable_reason:
+            return ImportRow(load_balancer, OUTCOME_SKIPPED, (load_balancer.not_importable_reason,))
+        body = {"apply": apply, "held": held, "loadbalancer": {**load_balancer.body, "provider": environment}}
         try:
-            answer = client.put(f"{API_PATH}/imports/loadbalancers/{quote_segment(each.id)}", body)["import"]
+            answer = client.put(f"{API_PATH}/imports/loadbalancers/{quote_segment(load_balancer.id)}", body)["import"]
         except ApiRefused as error:
-            return ImportRow(each, OUTCOME_REFUSED, (str(error),))
-        return ImportRow(each, answer["outcome"], tuple(answer["differences"]))
+            return ImportRow(load_balancer, OUTCOME_REFUSED, (str(error),))
+        return ImportRow(load_balancer, answer["outcome"], tuple(answer["differences"]))
 
     pool = ThreadPoolExecutor(max_workers=CONCURRENT_REQUESTS_MAX)
     try:
-        yield from pool.map(import_one, found)
+        yield from pool.map(import_one, load_balancers)
     finally:
         pool.shutdown(cancel_futures=True)
 

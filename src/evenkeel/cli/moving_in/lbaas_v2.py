@@ -128,7 +128,7 @@ class LbaasDocuments:
                 raise InvalidSourceData(f"{name}: {key}: a list of objects is needed")
             self._add_rows(_KINDS.get(key) or _KINDS_BY_SINGULAR[key], rows, f"{name}: {key}")
 
-    def _add_rows(self, kind: str, rows: Iterable[Row], place: str) -> None:
+    def _add_rows(self, kind: str, rows: Iterable[Row], document_name: str) -> None:
         if kind == _SNI:
             self._lists.setdefault(kind, []).extend(rows)
             return
@@ -136,14 +136,14 @@ class LbaasDocuments:
         for row in rows:
             id_ = row.get(_ID_ATTRIBUTE_BY_KIND.get(kind, "id"))
             if not isinstance(id_, str) or not id_:
-                raise InvalidSourceData(f"{place}: an object has no {_ID_ATTRIBUTE_BY_KIND.get(kind, 'id')}")
+                raise InvalidSourceData(f"{document_name}: an object has no {_ID_ATTRIBUTE_BY_KIND.get(kind, 'id')}")
             known[id_] = {**known.get(id_, {}), **row}
 
     def get(self, kind: str, id_: Any) -> Row | None:
         """Return the object of this kind and id; None if there is none."""
         return self._rows.get(kind, {}).get(id_)
 
-    def all(self, kind: str) -> list[Row]:
+    def rows_of_kind(self, kind: str) -> list[Row]:
         """Return all objects of a kind, ordered by id."""
         found = self._rows.get(kind, {})
         return [found[id_] for id_ in sorted(found)]
@@ -166,7 +166,7 @@ def convert_load_balancers(
     which another object refers and that no document has.
     """
     made = _LoadBalancerConverter(documents, persistence_seconds)
-    return [made.load_balancer(row) for row in documents.all(LOAD_BALANCERS)]
+    return [made.load_balancer(row) for row in documents.rows_of_kind(LOAD_BALANCERS)]
 
 
 class _ConvertedObject(NamedTuple):
@@ -215,7 +215,9 @@ class _LoadBalancerConverter:
         document.
         """
         listed = [_id_of_reference(each) for each in parent.get(_CHILD_ID_ATTRIBUTES.get(kind, kind)) or ()]
-        found = {row["id"]: row for row in self._documents.all(kind) if _refers_to_id(row, names, parent["id"])}
+        found = {
+            row["id"]: row for row in self._documents.rows_of_kind(kind) if _refers_to_id(row, names, parent["id"])
+        }
         found |= {id_: self._required_row(kind, id_, parent["id"]) for id_ in listed}
         return [found[id_] for id_ in sorted(found)]
 
@@ -230,10 +232,10 @@ class _LoadBalancerConverter:
             found |= {id_: self._required_row(POOLS, id_, listener["id"]) for id_ in wanted if id_}
         return [found[id_] for id_ in sorted(found)]
 
-    def _required_row(self, kind: str, id_: str, by: str) -> Row:
+    def _required_row(self, kind: str, id_: str, referrer: str) -> Row:
         row = self._documents.get(kind, id_)
         if row is None:
-            raise InvalidSourceData(f"{_TITLES[kind]} {id_}, to which {by} refers, is in no document")
+            raise InvalidSourceData(f"{_TITLES[kind]} {id_}, to which {referrer} refers, is in no document")
         return row
 
     def _policies_of_listener(self, listener: Row) -> list[Row]:

@@ -54,28 +54,32 @@ def known_options(groups: OptionsBySection, files: Sequence[IniFile]) -> KnownOp
     return _option_names_by_section((*of_processes, groups, *_library_groups(written)), anything)
 
 
-def _option_names_by_section(all_groups: Iterable[OptionsBySection], anything: set[str]) -> KnownOptions:
-    """Return the names of all options by section, former names included. ``anything``: sections in which any
+def _option_names_by_section(all_groups: Iterable[OptionsBySection], unchecked_sections: set[str]) -> KnownOptions:
+    """Return the names of all options by section, former names included. ``unchecked_sections``: sections in which any
     option is allowed.
     """
     known: dict[str, set[str]] = {DEFAULT_SECTION: {"config_source"}}
-    anything = set(anything)
+    unchecked_sections = set(unchecked_sections)
     for declared in all_groups:
         for group, options in declared.items():
             if options is None:
-                anything.add(group or DEFAULT_SECTION)
+                unchecked_sections.add(group or DEFAULT_SECTION)
             else:
                 _add_options(known, group or DEFAULT_SECTION, options)
-    return {name: None if name in anything else frozenset(known.get(name, ())) for name in {*known, *anything} if name}
+    return {
+        name: None if name in unchecked_sections else frozenset(known.get(name, ()))
+        for name in {*known, *unchecked_sections}
+        if name
+    }
 
 
-def _add_options(known: dict[str, set[str]], group: str, options: Iterable[cfg.Opt]) -> None:
-    names = known.setdefault(group, set())
+def _add_options(names_by_section: dict[str, set[str]], group: str, options: Iterable[cfg.Opt]) -> None:
+    names = names_by_section.setdefault(group, set())
     for option in options:
         names.add(option.dest)
         # oslo.config still reads the former names and sections of an option.
         for former in option.deprecated_opts:
-            known.setdefault(section_key(former.group or group), set()).add(former.name or option.dest)
+            names_by_section.setdefault(section_key(former.group or group), set()).add(former.name or option.dest)
 
 
 def _effective_values(files: Sequence[IniFile]) -> WrittenValues:

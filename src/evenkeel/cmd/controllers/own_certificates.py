@@ -74,8 +74,8 @@ class CertificateExpiryReader:
         )
 
 
-def _certificates_with_known_expiry(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, ...]:
-    return tuple(OwnCertificate(name=name, ends_at=end) for name, end in found if end is not None)
+def _certificates_with_known_expiry(expiry_by_name: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, ...]:
+    return tuple(OwnCertificate(name=name, ends_at=end) for name, end in expiry_by_name if end is not None)
 
 
 def tls_servers(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:

@@ -42,7 +42,7 @@ class DeviceKind(Protocol):
     def writes_after(self, number: int) -> Mapping[str, int]:
         """Return the number of writes after the write ``number``, by device."""
 
-    def first_write_at(self, host: str, after: int) -> float | None:
+    def first_write_time(self, host: str, after: int) -> float | None:
         """Return the time, in seconds since the epoch, of the first write of the agent on ``host`` that a
         device accepted after write ``after``; None: not yet.
         """

@@ -103,7 +103,7 @@ class BigipDevices:
         counted = Counter(entry["device"] for entry in writes if not entry["path"].endswith(SAVE_PATH))
         return {name: counted[name] for name in self.names}
 
-    def first_write_at(self, host: str, after: int) -> float | None:
+    def first_write_time(self, host: str, after: int) -> float | None:
         """Return the time, in seconds since the epoch, of the first write of the agent on ``host`` that a
         device committed after entry ``after``; None: not yet.
         """

@@ -181,7 +181,7 @@ class HaproxyDevices:
         """
         return {self.names[0]: len(self.daemon.journal_entries(number))}
 
-    def first_write_at(self, host: str, after: int) -> float | None:
+    def first_write_time(self, host: str, after: int) -> float | None:
         """Return the time, in seconds since the epoch, of the first write of the agent on ``host`` that the
         daemon accepted after entry ``after``; None: not yet.
         """

@@ -80,11 +80,11 @@ class OctaviaScenario(Scenario):
         async def is_gone() -> bool:
             return not await asyncio.to_thread(tenant.exists, made.id)
 
-        async def remains() -> list[str]:
+        async def remaining_objects() -> list[str]:
             return [f"{address}:{port} still answers"] if await is_answered(address, port) else []
 
         await wait_until(is_gone, "the deletion to be reported to Octavia")
         seconds = time.monotonic() - began
-        await wait_until_settled(remains)
+        await wait_until_settled(remaining_objects)
         self._say(f"deleted at Octavia, it is gone after {seconds:.2f} s, and its address answers no more")
         self.outcome.more.append(("seconds from delete at Octavia to its end", f"{seconds:.2f}"))

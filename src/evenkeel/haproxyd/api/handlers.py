@@ -182,10 +182,10 @@ class Handlers:
         return json_response(task.result())
 
     async def _apply_change(
-        self, trace: str, name: str, change: wire.PartitionChange, *, complete: bool
+        self, traceparent: str, name: str, change: wire.PartitionChange, *, complete: bool
     ) -> wire.Receipt:
         attributes: Attributes = {"evenkeel.partition": name, "evenkeel.shard.epoch": change.epoch}
-        with tracer().span_for_received_request(trace, "write partition", attributes=attributes) as span:
+        with tracer().span_for_received_request(traceparent, "write partition", attributes=attributes) as span:
             receipt = await self._operations.change(name, change, complete=complete)
             span.set("evenkeel.how", receipt.how)
             return receipt

@@ -157,9 +157,9 @@ def _authentication_middleware(credentials: AgentCredentials) -> Middleware:
 
 def _readiness_middleware(is_ready: Callable[[], bool]) -> Middleware:
     @web.middleware
-    async def ready(request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def refuse_unless_ready(request: web.Request, handler: Handler) -> web.StreamResponse:
         if not is_ready():
             raise DaemonRefused("busy", "the daemon is reading what it holds; try again later")
         return await handler(request)
 
-    return ready
+    return refuse_unless_ready

@@ -266,12 +266,12 @@ class PartitionStorage:
 
     # -- HAProxy's input
 
-    def write_files(self, folder: Path, wanted: Mapping[str, str], known: Mapping[str, str]) -> None:
+    def write_files(self, folder: Path, wanted: Mapping[str, str], known_contents: Mapping[str, str]) -> None:
         """Write the wanted files, ``{name: content}``, to ``folder``, except those with the same content in
-        ``known`` or on disk. Other files stay, because they may be in use. Raises :class:`OSError`.
+        ``known_contents`` or on disk. Other files stay, because they may be in use. Raises :class:`OSError`.
         """
         for name, content in wanted.items():
-            if known.get(name) != content:
+            if known_contents.get(name) != content:
                 update_file(folder / name, content.encode())
 
     def remove_unused_files(self, wanted: Iterable[str]) -> None:

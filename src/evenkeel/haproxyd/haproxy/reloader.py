@@ -250,6 +250,6 @@ class HaproxyReloader:
         return found
 
 
-def _differ_at_most_in_size(one: HaproxyConfig, other: HaproxyConfig) -> bool:
+def _differ_at_most_in_size(first: HaproxyConfig, second: HaproxyConfig) -> bool:
     """Whether the configurations differ at most in the worker's size."""
-    return msgspec.structs.replace(one, size=other.size) == other
+    return msgspec.structs.replace(first, size=second.size) == second

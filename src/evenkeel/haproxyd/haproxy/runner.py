@@ -430,10 +430,10 @@ def _texts_with_load_balancer_id(findings: Iterable[DriftFinding]) -> Iterator[t
     return ((finding.load_balancer_id, finding.text) for finding in findings)
 
 
-def _repairs_by_load_balancer(found: Iterable[tuple[str, str]]) -> RepairTextsById:
+def _repairs_by_load_balancer(texts_with_ids: Iterable[tuple[str, str]]) -> RepairTextsById:
     """Group ``(load balancer id, text)`` pairs of repairs by id; pairs with an empty id are left out."""
     repaired: dict[str, tuple[str, ...]] = {}
-    for load_balancer_id, text in found:
+    for load_balancer_id, text in texts_with_ids:
         if load_balancer_id:
             repaired[load_balancer_id] = (*repaired.get(load_balancer_id, ()), f"{text}; repaired")
     return repaired

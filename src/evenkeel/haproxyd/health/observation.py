@@ -78,9 +78,9 @@ class FrontendTotals(Protocol):
     """Source of a partition's counters, which continue over reloads and restarts."""
 
     async def collect(
-        self, cli: WorkerCli, pid: int, kept: tuple[str, ...], *others: str
+        self, cli: WorkerCli, pid: int, frontend_names: tuple[str, ...], *others: str
     ) -> tuple[Mapping[str, FrontendCounts], tuple[str, ...]]:
-        """Return ``{frontend: totals}`` of the frontends ``kept``, and the answers of the worker ``pid`` to
+        """Return ``{frontend: totals}`` of the frontends ``frontend_names``, and the answers of the worker ``pid`` to
         the commands ``others``. Raises :class:`HaproxyDown` if the worker does not answer.
         """
         ...
@@ -258,8 +258,8 @@ class PartitionObserver:
             serving=not self._datagrams.problem,
         )
 
-    async def _read_status(self, partition: ObservedPartition, known: _CachedStatus | None) -> _CachedStatus:
-        """Read a partition's status from its HAProxy and the kernel. ``known``: the last status, if the
+    async def _read_status(self, partition: ObservedPartition, cached: _CachedStatus | None) -> _CachedStatus:
+        """Read a partition's status from its HAProxy and the kernel. ``cached``: the last status, if the
         configuration and events are the same since. Raises :class:`HaproxyDown`; :class:`ValueError` or
         :class:`KeyError` for an answer in an unexpected form.
         """
@@ -273,8 +273,8 @@ class PartitionObserver:
             partition.cli, pid, names, SHOW_SERVERS_STATE, SHOW_SERVERS_CONNECTIONS
         )
         servers = remove_change_times(answer)
-        before = known.basis if known is not None else None
-        states = known.states if known and before and before.servers == servers else server_states(answer)
+        before = cached.basis if cached is not None else None
+        states = cached.states if cached and before and before.servers == servers else server_states(answer)
         basis = _StatusInputs(
             servers=servers,
             connections=connections,
@@ -286,8 +286,8 @@ class PartitionObserver:
         )
         # Only if no pass ran meanwhile: during one, HAProxy may differ from its configuration without a manual change.
         is_settled = settled is not None and settled == partition.settled_pass_count
-        if known is not None and before == basis and is_settled:
-            return known
+        if cached is not None and before == basis and is_settled:
+            return cached
         running = self._loaded.setdefault(partition.name, LoadedPartsCache()).loaded_parts(held)
         drifted = is_settled and self._report_settled_partition(partition, running, states, basis)
         status = _build_status(partition, held, digests, running, states, basis)

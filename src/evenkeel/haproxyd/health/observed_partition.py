@@ -46,8 +46,8 @@ class ObservedPartition(Protocol):
         """
         ...
 
-    def repair_drift(self, found: Sequence[str]) -> None:
-        """Begin to repair a HAProxy that deviates from its configuration. ``found``: the deviations, for
+    def repair_drift(self, drift_texts: Sequence[str]) -> None:
+        """Begin to repair a HAProxy that deviates from its configuration. ``drift_texts``: the deviations, for
         operators.
         """
         ...

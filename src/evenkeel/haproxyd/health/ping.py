@@ -141,11 +141,11 @@ class PingChecks:
     def _is_busy(self) -> bool:
         return bool(self._checks or self._ending or self._set_down or self._lifting)
 
-    def _adapt_checks(self, known: Mapping[PingedServer, ReportedState]) -> None:
+    def _adapt_checks(self, known_states: Mapping[PingedServer, ReportedState]) -> None:
         """Start and cancel checks so that exactly the servers to be pinged are checked, and set servers up
         that are no longer pinged; cancelled checks are not waited for.
 
-        ``known``: health that an earlier daemon set.
+        ``known_states``: health that an earlier daemon set.
         """
         wanted = set(self._all_targets())
         for target in self._checks.keys() - wanted:
@@ -161,7 +161,7 @@ class PingChecks:
         for target in [target for target, task in self._checks.items() if task.done()]:
             self._log_failed_check(target, self._checks.pop(target))
         for target in wanted - self._checks.keys():
-            self._checks[target] = asyncio.create_task(self._check_target(target, known.get(target.key)))
+            self._checks[target] = asyncio.create_task(self._check_target(target, known_states.get(target.key)))
         for name in self._slots_of.keys() - {target.partition for target in wanted}:
             del self._slots_of[name]
 

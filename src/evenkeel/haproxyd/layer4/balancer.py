@@ -290,12 +290,12 @@ class DatagramBalancer:
 
     def _partition_content(self, partition: str, held: LoadBalancers, down: frozenset[ServerKey]) -> PartitionContent:
         """Return the kernel objects of a partition, with its draining connections; also updates which servers drain."""
-        content = partition_content(partition, held.values(), down, direct=self._settings.kernel_direct_return)
+        content = partition_content(partition, held.values(), down, direct_return=self._settings.kernel_direct_return)
         draining = draining_after_change(
             self._draining.get(partition, {}),
             self._kernel.partition_flow_targets(partition),
             content.flows,
-            dead=_server_targets(held, down),
+            dead_servers=_server_targets(held, down),
             now=time.time(),
             seconds=self._settings.kernel_drain_seconds,
         )

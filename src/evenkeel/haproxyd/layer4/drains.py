@@ -27,7 +27,7 @@ def draining_after_change(
     before: FlowTargets,
     wanted: FlowTargets,
     *,
-    dead: Iterable[FlowTarget],
+    dead_servers: Iterable[FlowTarget],
     now: float,
     seconds: float,
 ) -> dict[VirtualService, dict[FlowTarget, float]]:
@@ -35,10 +35,10 @@ def draining_after_change(
     Unix time at which its connections end.
 
     ``draining``: those until now; ``before``: servers whose flows go on; ``wanted``: servers that the
-    configuration now names; ``dead``: servers that health checks found down, which do not drain; ``now``: a
+    configuration now names; ``dead_servers``: servers that health checks found down, which do not drain; ``now``: a
     Unix time; ``seconds``: how long a removed server drains.
     """
-    ended = frozenset(dead)
+    ended = frozenset(dead_servers)
     found: dict[VirtualService, dict[FlowTarget, float]] = {}
     for service, servers in wanted.items():
         if service.protocol != "tcp":

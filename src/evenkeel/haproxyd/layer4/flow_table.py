@@ -49,19 +49,22 @@ class FlowTableWatch:
         self.dropped = 0
         """Number of flows that were dropped between the last two calls of ``new_warnings``."""
 
-    def new_warnings(self, now: FlowTableState) -> tuple[str, ...]:
+    def new_warnings(self, current_state: FlowTableState) -> tuple[str, ...]:
         """Compare the table's state with that of the last call, set ``dropped``, and return warnings for
         operators; empty: none.
         """
-        percent = now.count * 100 // max(now.maximum, 1)
+        percent = current_state.count * 100 // max(current_state.maximum, 1)
         texts: list[str] = []
         if percent >= FULL_PERCENT and not self._is_full:
-            texts.append(f"the connection table has {now.count} of {now.maximum} flows; further ones will be dropped")
+            texts.append(
+                f"the connection table has {current_state.count} of {current_state.maximum} flows;"
+                " further ones will be dropped"
+            )
         self._is_full = percent >= (RELIEVED_PERCENT if self._is_full else FULL_PERCENT)
-        self.dropped = 0 if self._failed is None else max(now.failed - self._failed, 0)
+        self.dropped = 0 if self._failed is None else max(current_state.failed - self._failed, 0)
         if self.dropped:
             texts.append(
                 f"{self.dropped} new flows were dropped: no free port towards a member, or no place in the table"
             )
-        self._failed = now.failed
+        self._failed = current_state.failed
         return tuple(texts)

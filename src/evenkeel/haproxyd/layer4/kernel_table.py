@@ -183,8 +183,8 @@ def _stored_rule_digest(rule: Mapping[int, bytes]) -> bytes:
     return rule.get(_RULE_USER_DATA, b"")[_USER_DATA_HEADER:]
 
 
-def _list_items(found: Mapping[int, bytes]) -> list[bytes]:
-    return [value for _, value in iterate_attributes(found.get(_ELEMENTS_ATTRIBUTE, b""))]
+def _list_items(attributes: Mapping[int, bytes]) -> list[bytes]:
+    return [value for _, value in iterate_attributes(attributes.get(_ELEMENTS_ATTRIBUTE, b""))]
 
 
 def _decode_text(value: bytes) -> str:

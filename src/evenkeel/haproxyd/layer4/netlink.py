@@ -83,9 +83,9 @@ class TransactionRefused(OSError):
     kernel refused the commit.
     """
 
-    def __init__(self, code: int | None, text: str, place: int) -> None:
+    def __init__(self, code: int | None, text: str, message_index: int) -> None:
         super().__init__(code, text)
-        self.place = place
+        self.place = message_index
 
     def __str__(self) -> str:
         return str(self.strerror)

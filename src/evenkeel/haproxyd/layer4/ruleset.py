@@ -79,14 +79,14 @@ def partition_content(
     load_balancers: Iterable[wire.LoadBalancerConfig],
     down: frozenset[ServerKey] = frozenset(),
     *,
-    direct: bool = False,
+    direct_return: bool = False,
 ) -> PartitionContent:
     """Return what a partition has in the nftables table; load balancers without datagram listeners add
     nothing.
 
-    ``down``: servers that health checks found down; ``direct``: whether servers see the clients' addresses.
+    ``down``: servers that health checks found down; ``direct_return``: whether servers see the clients' addresses.
     """
-    made = _ContentBuilder(partition, direct=direct)
+    made = _ContentBuilder(partition, direct=direct_return)
     for one in sorted(load_balancers, key=lambda one: one.id):
         if one.datagram_listeners:
             made.add(one, down)

@@ -104,11 +104,11 @@ class CounterGrowth(Value):
         return self.total + (self.now - self.before if self.now >= self.before else self.now)
 
 
-def _next_counter_reading(reading: _CounterReading, seen: DatagramTotals) -> _CounterReading:
+def _next_counter_reading(reading: _CounterReading, counter_values: DatagramTotals) -> _CounterReading:
     grown = {
         name: CounterGrowth(
-            total=getattr(reading.totals, name), before=getattr(reading.seen, name), now=getattr(seen, name)
+            total=getattr(reading.totals, name), before=getattr(reading.seen, name), now=getattr(counter_values, name)
         ).new_total
         for name in DatagramTotals.__struct_fields__
     }
-    return _CounterReading(totals=DatagramTotals(**grown), seen=seen)
+    return _CounterReading(totals=DatagramTotals(**grown), seen=counter_values)

@@ -133,9 +133,9 @@ class BindRegistry:
             self._add_holder(place, holder)
 
     def _conflicting_holder(
-        self, place: ListenEndpoint, holder: BindHolder, *, within_partition: bool
+        self, endpoint: ListenEndpoint, holder: BindHolder, *, within_partition: bool
     ) -> BindHolder | None:
-        protocol, bind = place
+        protocol, bind = endpoint
         addresses = self._holders.get((protocol, bind[1]), {})
         # Only these can overlap, so the other addresses that use the port need not be compared.
         for address in addresses if bind[0] in ANY_ADDRESSES else (bind[0], *ANY_ADDRESSES):
@@ -145,14 +145,14 @@ class BindRegistry:
                         return other
         return None
 
-    def _add_holder(self, place: ListenEndpoint, holder: BindHolder) -> None:
-        protocol, (address, port) = place
+    def _add_holder(self, endpoint: ListenEndpoint, holder: BindHolder) -> None:
+        protocol, (address, port) = endpoint
         self._holders.setdefault((protocol, port), {}).setdefault(address, set()).add(holder)
-        self._reserved.setdefault(holder.partition, set()).add((place, holder))
+        self._reserved.setdefault(holder.partition, set()).add((endpoint, holder))
 
-    def _remove_holder(self, place: ListenEndpoint, holder: BindHolder) -> None:
-        self._reserved[holder.partition].discard((place, holder))
-        protocol, (address, port) = place
+    def _remove_holder(self, endpoint: ListenEndpoint, holder: BindHolder) -> None:
+        self._reserved[holder.partition].discard((endpoint, holder))
+        protocol, (address, port) = endpoint
         addresses = self._holders[protocol, port]
         addresses[address].discard(holder)
         if not addresses[address]:
@@ -160,25 +160,29 @@ class BindRegistry:
 
 
 def conflicting_load_balancers(
-    first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.LoadBalancerConfig]
+    first: Iterable[wire.LoadBalancerConfig], later: Iterable[wire.LoadBalancerConfig]
 ) -> dict[str, str]:
-    """Find load balancers of ``then`` that conflict with any of ``first`` or with an earlier one of ``then``.
+    """Find load balancers of ``later`` that conflict with any of ``first`` or with an earlier one of ``later``.
 
     Returns ``{load balancer id: reason}``.
     """
     registry = BindRegistry()
     for one in first:
         registry.reserve("", one)
-    problems = ((one.id, registry.reserve("", one, within_partition=True)) for one in then)
+    problems = ((one.id, registry.reserve("", one, within_partition=True)) for one in later)
     # All load balancers compared here are of one partition, so the text does not name it.
     return {name: problem.removesuffix(" in partition ") for name, problem in problems if problem}
 
 
-def _addresses_overlap(one: str, other: str) -> bool:
+def _addresses_overlap(first: str, second: str) -> bool:
     """Whether the two addresses overlap: they are equal, or one is the wildcard of its family; ``::``
     includes all IPv4 addresses.
     """
-    return one == other or "::" in (one, other) or (ANY_IPV4_ADDRESS in (one, other) and (":" in one) == (":" in other))
+    return (
+        first == second
+        or "::" in (first, second)
+        or (ANY_IPV4_ADDRESS in (first, second) and (":" in first) == (":" in second))
+    )
 
 
 def unbindable_addresses(wanted: Iterable[BindAddress]) -> dict[BindAddress, str]:
@@ -220,6 +224,6 @@ def _describe_bind(bind: BindAddress) -> str:
     return f"address {bind[0]} port {bind[1]}"
 
 
-def _describe_endpoint(place: ListenEndpoint) -> str:
-    protocol, bind = place
+def _describe_endpoint(endpoint: ListenEndpoint) -> str:
+    protocol, bind = endpoint
     return _describe_bind(bind) if protocol == "tcp" else f"{_describe_bind(bind)} of {protocol.upper()}"

@@ -32,7 +32,7 @@ def load_balancer_destinations(load_balancer: wire.LoadBalancerConfig) -> Iterat
             yield from _health_check_destinations(where, server)
 
 
-def _health_check_destinations(where: str, server: wire.BackendServer) -> Iterator[Destination]:
+def _health_check_destinations(description: str, server: wire.BackendServer) -> Iterator[Destination]:
     words = server_argument_words(server)
     after = list(itertools.zip_longest(words, words[1:], fillvalue=""))
     addresses = [value.removeprefix("[").removesuffix("]") for name, value in after if name == _ADDRESS]
@@ -40,7 +40,7 @@ def _health_check_destinations(where: str, server: wire.BackendServer) -> Iterat
     if addresses or ports:
         for address in addresses or [server.address]:
             for port in ports or [server.port]:
-                yield f"{where}: addr", address, port
+                yield f"{description}: addr", address, port
 
 
 def server_argument_words(server: wire.BackendServer) -> tuple[str, ...]:

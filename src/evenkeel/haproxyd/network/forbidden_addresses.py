@@ -135,8 +135,8 @@ class ForbiddenAddresses:
         return {address: known.kind for address, known in fresh.items()} | {one: own.get(one, "") for one in uncached}
 
 
-def _is_fresh(known: _CachedAddressKind, now_seconds: float) -> bool:
-    return now_seconds - known.at_seconds < CACHE_SECONDS
+def _is_fresh(cached: _CachedAddressKind, now_seconds: float) -> bool:
+    return now_seconds - cached.at_seconds < CACHE_SECONDS
 
 
 def _normal_address(address: str) -> str:

@@ -65,7 +65,7 @@ class ChangeApplier:
             # addresses.
             self.held.claim_binds()
             # An empty partition has no HAProxy that could use its peer port, so another partition may have it.
-            self.guard.claim_port(wanted=bool(self.held))
+            self.guard.claim_port(is_needed=bool(self.held))
 
     def _read_directory(self) -> None:
         self._storage.prepare()
@@ -196,12 +196,14 @@ class ChangeApplier:
             user=self._user.user,
         )
 
-    def _add_unused_backends(self, kept: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
-        """Return ``kept`` (the configurations that HAProxy runs, by id), with the held load balancer in place
-        of each that is the loaded part of it.
+    def _add_unused_backends(
+        self, kept_load_balancers: Mapping[str, wire.LoadBalancerConfig]
+    ) -> dict[str, wire.LoadBalancerConfig]:
+        """Return ``kept_load_balancers`` (the configurations that HAProxy runs, by id), with the held load balancer in
+        place of each that is the loaded part of it.
         """
         held = self.held.by_id
         return {
             name: held[name] if name in held and remove_unused_backends(held[name]) == one else one
-            for name, one in kept.items()
+            for name, one in kept_load_balancers.items()
         }

@@ -31,18 +31,18 @@ _OPTION_PATTERN = re.compile(r"[A-Za-z0-9_.,:/+=!@-]+")
 _SERVER_NAME = re.compile(r"!?(?:\*\.)?[A-Za-z0-9_-][A-Za-z0-9_.-]{0,252}")
 
 
-def argument_problems(what: str, words: Sequence[str], kinds: FileKinds) -> Iterator[str]:
+def argument_problems(subject: str, words: Sequence[str], kinds: FileKinds) -> Iterator[str]:
     """Yield reasons to refuse server or bind arguments that read certificates, keys or CA files other than
-    the load balancer's own. ``what``: the object that has the arguments, for messages; ``kinds``: kind by
+    the load balancer's own. ``subject``: the object that has the arguments, for messages; ``kinds``: kind by
     file name.
     """
     # The empty word at the end gives a last keyword without a value a pair too, so that it is refused.
     for word, name in itertools.pairwise((*words, "")):
         if word in _REFUSED_ARGUMENTS:
-            yield f"{what}: {word!r} is not allowed"
+            yield f"{subject}: {word!r} is not allowed"
         if word in _KINDS_BY_ARGUMENT and kinds.get(name) != _KINDS_BY_ARGUMENT[word]:
             allowed = f"files of the load balancer alone, of kind {_KINDS_BY_ARGUMENT[word]}, are allowed"
-            yield f"{what}: {word} {name[:60]!r}: {allowed}"
+            yield f"{subject}: {word} {name[:60]!r}: {allowed}"
 
 
 def list_problems(file: wire.File, kinds: FileKinds, *, lines_max: int, line_chars_max: int) -> Iterator[str]:

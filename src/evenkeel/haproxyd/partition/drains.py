@@ -28,20 +28,22 @@ LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
 def drains_after_change(
-    known: Iterable[ServerDrain], before: LoadBalancers, after: LoadBalancers, now: float
+    previous_drains: Iterable[ServerDrain], before: LoadBalancers, after: LoadBalancers, now: float
 ) -> tuple[ServerDrain, ...]:
     """Return the deadlines after a change of load balancers, ``{id: load balancer}``, at ``now`` (seconds
     since 1970). Pure.
 
     A server that is back in service has none; a server that has a deadline keeps it.
     """
-    known = tuple(known)
+    previous_drains = tuple(previous_drains)
     changed = [one for one in before.values() if after.get(one.id) is not one]
     # only of those concerned: a partition may have many more
-    concerned = {drain.load_balancer_id for drain in known} | {one.id for one in changed}
+    concerned = {drain.load_balancer_id for drain in previous_drains} | {one.id for one in changed}
     serving = {name: _servers_in_service(after.get(name)) for name in concerned}
     kept = {
-        (drain.backend, drain.server): drain for drain in known if drain.server not in serving[drain.load_balancer_id]
+        (drain.backend, drain.server): drain
+        for drain in previous_drains
+        if drain.server not in serving[drain.load_balancer_id]
     }
     for load_balancer in changed:
         for drain in _new_drains(load_balancer, serving[load_balancer.id], now):

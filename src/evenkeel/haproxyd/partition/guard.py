@@ -28,17 +28,17 @@ class NotPartitionOwner(EvenKeelError):
     over since the daemon's start. ``seen_epoch``: the guard's epoch; None: there is no guard.
     """
 
-    def __init__(self, partition: str, seen_epoch: int | None, why: str) -> None:
-        super().__init__(f"partition {partition}: {why}; take it over and put everything it is to hold")
+    def __init__(self, partition: str, seen_epoch: int | None, reason: str) -> None:
+        super().__init__(f"partition {partition}: {reason}; take it over and put everything it is to hold")
         self.seen_epoch = seen_epoch
 
 
 class EpochJumpTooLarge(EvenKeelError):
     """The wanted epoch is further above the guard's epoch, ``seen_epoch``, than one request may raise it."""
 
-    def __init__(self, partition: str, seen_epoch: int, wanted: int) -> None:
+    def __init__(self, partition: str, seen_epoch: int, wanted_epoch: int) -> None:
         super().__init__(
-            f"epoch is {wanted}; partition {partition} is guarded by epoch {seen_epoch}, and {seen_epoch} to "
+            f"epoch is {wanted_epoch}; partition {partition} is guarded by epoch {seen_epoch}, and {seen_epoch} to "
             f"{seen_epoch + EPOCH_JUMP_MAX} are allowed at once"
         )
         self.seen_epoch = seen_epoch
@@ -47,9 +47,9 @@ class EpochJumpTooLarge(EvenKeelError):
 class ForeignPartition(EvenKeelError):
     """Another device group owns the partition, or other partitions with the same prefix."""
 
-    def __init__(self, partition: str, owner: str, wanted: str) -> None:
+    def __init__(self, partition: str, owner: str, wanted_owner: str) -> None:
         super().__init__(
-            f"partition {partition}: this daemon's partitions of that prefix belong to {owner}, not {wanted}"
+            f"partition {partition}: this daemon's partitions of that prefix belong to {owner}, not {wanted_owner}"
         )
 
 
@@ -119,13 +119,13 @@ class PartitionGuard:
         self._file = found
         self.peer_key = self._storage.read_peer_key()
 
-    def claim_port(self, *, wanted: bool) -> None:
-        """Keep the stored peer port, in memory, unless another partition has it now. ``wanted``: whether the
+    def claim_port(self, *, is_needed: bool) -> None:
+        """Keep the stored peer port, in memory, unless another partition has it now. ``is_needed``: whether the
         partition needs a port; False gives it up.
 
         Does not write: the disk may keep the old port.
         """
-        port = self._peer_ports.restore(self._partition, self._file.peer_port) if wanted else 0
+        port = self._peer_ports.restore(self._partition, self._file.peer_port) if is_needed else 0
         self._file = msgspec.structs.replace(self._file, peer_port=port)
 
     # -- ownership

@@ -38,14 +38,14 @@ class PrefixOwners:
         if owner:
             self._by_prefix.setdefault(owner_prefix(partition), owner)
 
-    def check_owner(self, partition: str, wanted: str) -> None:
+    def check_owner(self, partition: str, wanted_owner: str) -> None:
         """Raise :class:`ForeignPartition` if another device group owns the partition's prefix.
 
-        An empty ``wanted`` passes: the agent sent no owner.
+        An empty ``wanted_owner`` passes: the agent sent no owner.
         """
         owner = self._by_prefix.get(owner_prefix(partition), "")
-        if owner and wanted not in ("", owner):
-            raise ForeignPartition(partition, owner, wanted)
+        if owner and wanted_owner not in ("", owner):
+            raise ForeignPartition(partition, owner, wanted_owner)
 
     def record_owner(self, partition: str, owner: str) -> None:
         """Record that this device group owns the partition's prefix, in place of an earlier owner; an empty

@@ -56,7 +56,7 @@ def check_guard(guard: wire.GuardState) -> None:
         raise InvalidChange(f"owner: at most {OWNER_CHARS_MAX} characters and no control characters are allowed")
 
 
-def check_name(what: str, name: str) -> None:
-    """Raise :class:`InvalidChange` if ``name`` is not a valid name. ``what``: the kind of name, for the message."""
+def check_name(subject: str, name: str) -> None:
+    """Raise :class:`InvalidChange` if ``name`` is not a valid name. ``subject``: the kind of name, for the message."""
     if not NAME_PATTERN.fullmatch(name):
-        raise InvalidChange(name_problem(what, name))
+        raise InvalidChange(name_problem(subject, name))

@@ -275,16 +275,16 @@ class PartitionSupervisor:
             self._pass_due = True
             self._run_passes()
 
-    def repair_drift(self, found: Sequence[str]) -> None:
-        """Begin a pass that undoes manual changes of the running HAProxy, and emit an event. ``found``: the
+    def repair_drift(self, drift_texts: Sequence[str]) -> None:
+        """Begin a pass that undoes manual changes of the running HAProxy, and emit an event. ``drift_texts``: the
         changes, for operators; the same ones are not repaired again within 60 s.
         """
         now = asyncio.get_running_loop().time()
-        if self._closing or (tuple(found) == self._last_repair[1] and now < self._last_repair[0]):
+        if self._closing or (tuple(drift_texts) == self._last_repair[1] and now < self._last_repair[0]):
             return
-        self._last_repair = (now + REPAIR_RETRY_SECONDS, tuple(found))
-        self._log.warning("repairing manual changes", found=found[:DRIFT_LOGGED_MAX], count=len(found))
-        self._on_event(PartitionEvent(partition=self.name, text=f"changed manually, repaired: {found[0]}"))
+        self._last_repair = (now + REPAIR_RETRY_SECONDS, tuple(drift_texts))
+        self._log.warning("repairing manual changes", found=drift_texts[:DRIFT_LOGGED_MAX], count=len(drift_texts))
+        self._on_event(PartitionEvent(partition=self.name, text=f"changed manually, repaired: {drift_texts[0]}"))
         self._verify_next = self._pass_due = True
         self._run_passes()
 

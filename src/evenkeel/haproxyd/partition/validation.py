@@ -99,11 +99,11 @@ def _name_problems(kind: str, names: tuple[str, ...]) -> Iterator[str]:
             yield f"{kind} {name} is there {count} times; names are unique"
 
 
-def name_problem(what: str, name: str) -> str:
+def name_problem(subject: str, name: str) -> str:
     """Return the message for a name that does not match :data:`~evenkeel.haproxyd.wire.NAME_PATTERN`; the caller has
-    checked that. ``what``: the named object.
+    checked that. ``subject``: the named object.
     """
-    return f"{what} is {name[:200]!r}; allowed: {wire.NAME_REGEX}"
+    return f"{subject} is {name[:200]!r}; allowed: {wire.NAME_REGEX}"
 
 
 def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds: FileKinds) -> Iterator[str]:
@@ -119,13 +119,13 @@ def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds:
     yield from _line_problems(what, frontend.lines, KEYWORDS_BY_SECTION["frontend"], settings, kinds)
 
 
-def _bind_problems(what: str, binds: tuple[wire.Bind, ...], settings: DaemonSettings) -> Iterator[str]:
+def _bind_problems(subject: str, binds: tuple[wire.Bind, ...], settings: DaemonSettings) -> Iterator[str]:
     if not binds:
-        yield f"{what}: binds is empty; a frontend listens somewhere"
+        yield f"{subject}: binds is empty; a frontend listens somewhere"
     for bind in binds:
-        yield address_problem(f"{what}: bind", bind.address, bind.port)
+        yield address_problem(f"{subject}: bind", bind.address, bind.port)
         if problem := settings.addresses.vip_problem(bind.address):
-            yield f"{what}: bind: address is {bind.address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
+            yield f"{subject}: bind: address is {bind.address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
 
 
 def datagram_problems(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterator[str]:
@@ -200,51 +200,51 @@ def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Fi
 
 
 def _line_problems(
-    what: str, lines: tuple[str, ...], keywords: frozenset[str], settings: DaemonSettings, kinds: FileKinds
+    subject: str, lines: tuple[str, ...], keywords: frozenset[str], settings: DaemonSettings, kinds: FileKinds
 ) -> Iterator[str]:
     if len(lines) > settings.lines_max:
-        yield f"{what}: {len(lines)} lines given; at most {settings.lines_max} are allowed"
-    yield from _text_problems(f"{what}: lines", lines, settings)
+        yield f"{subject}: {len(lines)} lines given; at most {settings.lines_max} are allowed"
+    yield from _text_problems(f"{subject}: lines", lines, settings)
     for line in lines:
         if problem := line_problem(line, keywords, kinds):
-            yield f"{what}: {problem}"
+            yield f"{subject}: {problem}"
 
 
-def _argument_problems(what: str, words: tuple[str, ...], kinds: FileKinds) -> Iterator[str]:
+def _argument_problems(subject: str, words: tuple[str, ...], kinds: FileKinds) -> Iterator[str]:
     """Yield reasons to refuse arguments: quoting, which could hide a word from validation, and files that are
-    not the load balancer's. ``what``: the object that has the arguments.
+    not the load balancer's. ``subject``: the object that has the arguments.
     """
     for word in words:
         if _QUOTING_CHARACTER_PATTERN.search(word):
-            yield f"{what}: {word[:60]!r} has a quote, a backslash, a variable or a comment; none is allowed"
+            yield f"{subject}: {word[:60]!r} has a quote, a backslash, a variable or a comment; none is allowed"
         if OUTSIDE_PATH_PATTERN.search(word):
-            yield f"{what}: {word[:60]!r}: files of the load balancer alone, by their names, are allowed"
+            yield f"{subject}: {word[:60]!r}: files of the load balancer alone, by their names, are allowed"
     if file := forbidden_file_in_expressions(words, kinds):
-        yield f"{what}: {file[:60]!r}: files of the load balancer alone, by their names, are allowed"
-    yield from argument_problems(what, words, kinds)
+        yield f"{subject}: {file[:60]!r}: files of the load balancer alone, by their names, are allowed"
+    yield from argument_problems(subject, words, kinds)
 
 
-def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) -> Iterator[str]:
+def _text_problems(subject: str, texts: Iterable[str], settings: DaemonSettings) -> Iterator[str]:
     total = 0
     for text in texts:
         total += len(text)
         if CONTROL_CHARACTER_PATTERN.search(text):
-            yield f"{what}: holds a control character; none is allowed"
+            yield f"{subject}: holds a control character; none is allowed"
         # Arguments become one line of HAProxy's configuration, so their total counts; each of `lines` is a line of its
         # own.
-        if len(text) > settings.line_chars_max or (total > settings.line_chars_max and not what.endswith("lines")):
-            yield f"{what}: {max(len(text), total)} characters; at most {settings.line_chars_max} are allowed"
+        if len(text) > settings.line_chars_max or (total > settings.line_chars_max and not subject.endswith("lines")):
+            yield f"{subject}: {max(len(text), total)} characters; at most {settings.line_chars_max} are allowed"
 
 
-def address_problem(what: str, address: str, port: int) -> str:
+def address_problem(subject: str, address: str, port: int) -> str:
     """Return the reason why this is not a valid IP address and port from 1 to 65535; empty if it is.
-    ``what``: the object that has the address, for the message.
+    ``subject``: the object that has the address, for the message.
     """
     try:
         ipaddress.ip_address(address)
     except ValueError:
-        return f"{what}: address is {address[:100]!r}; an IPv4 or IPv6 address is allowed"
+        return f"{subject}: address is {address[:100]!r}; an IPv4 or IPv6 address is allowed"
     # ip_address() accepts the zone of a link-local address, such as `fe80::1%eth0`.
     if "%" in address:
-        return f"{what}: address is {address[:100]!r}; no zone is allowed"
-    return "" if 1 <= port <= 65535 else f"{what}: port is {port}; 1 to 65535 is allowed"
+        return f"{subject}: address is {address[:100]!r}; no zone is allowed"
+    return "" if 1 <= port <= 65535 else f"{subject}: port is {port}; 1 to 65535 is allowed"

@@ -140,7 +140,7 @@ class NeutronNetwork:
             await self.check_options(project_id, options)
         if port_id:
             port = await self._run_read(lambda: self._find_project_port(port_id, project_id))
-            found = plan_on_port(port, subnet_id=subnet_id, network_id=network_id, wanted=wanted)
+            found = plan_on_port(port, subnet_id=subnet_id, network_id=network_id, wanted_address=wanted)
             changed = options.qos_policy_id is not None or bool(options.security_group_ids)
             more = plan_additional_on_port(port, found, additional)
             check_port(port, (found, *more), permitted)
@@ -164,11 +164,11 @@ class NeutronNetwork:
         )
 
     async def _find_additional_subnet(
-        self, project_id: ProjectId, each: WantedVip, permitted: VipNetworks
+        self, project_id: ProjectId, wanted_vip: WantedVip, permitted: VipNetworks
     ) -> tuple[Subnet, IPAddress | None]:
-        wanted = None if each.address is None else parse_requested_address(each.address, ADDITIONAL_ADDRESS)
+        wanted = None if wanted_vip.address is None else parse_requested_address(wanted_vip.address, ADDITIONAL_ADDRESS)
         (subnet,) = await self._run_read(
-            lambda: self._candidate_subnets(project_id, each.subnet_id, None, wanted, ANYWHERE)
+            lambda: self._candidate_subnets(project_id, wanted_vip.subnet_id, None, wanted, ANYWHERE)
         )
         permitted.select_allowed([subnet], ADDITIONAL_SUBNET, subnet.id)
         return subnet, wanted
@@ -365,7 +365,7 @@ class NeutronNetwork:
 
         try:
             await self._calls.run(
-                lambda: self._change_port(taken.port_id, mark_unless_marked, what="the port of a device's address")
+                lambda: self._change_port(taken.port_id, mark_unless_marked, action="the port of a device's address")
             )
         except NeutronRefused as error:
             raise Conflict(f"Neutron refuses to change the port of {taken.address}: {error}") from error
@@ -410,7 +410,7 @@ class NeutronNetwork:
         project_id: ProjectId | None,
         subnet_id: str | None,
         network_id: str | None,
-        wanted: IPAddress | None,
+        wanted_address: IPAddress | None,
         permitted: VipNetworks,
     ) -> list[Subnet]:
         """Return the named subnet, or the named network's subnets in the order in which they are tried.
@@ -430,7 +430,7 @@ class NeutronNetwork:
         network = self._client.network(network_id)
         if network is None or not self._may_use_network(project_id, network_id, network.project_id):
             raise NotFound("Network", network_id)
-        return subnets_of_network(network, self._client.network_subnets(network_id), wanted, permitted)
+        return subnets_of_network(network, self._client.network_subnets(network_id), wanted_address, permitted)
 
     def _may_use_network(self, project_id: ProjectId | None, network_id: str, owner_id: str | None) -> bool:
         """Return whether the project may use the network, because it is the owner (``owner_id``, of the
@@ -447,11 +447,11 @@ class NeutronNetwork:
         def unbind_unless_used(port: PortState) -> bool:
             return bool(port.device_id) or not port.binding_host or self._client.unbind_port(port)
 
-        return self._change_port(port_id, unbind_unless_used, what="the VIP's port")
+        return self._change_port(port_id, unbind_unless_used, action="the VIP's port")
 
-    def _change_port(self, port_id: str, change: Callable[[PortState], bool], *, what: str) -> bool:
+    def _change_port(self, port_id: str, change: Callable[[PortState], bool], *, action: str) -> bool:
         """Call ``change`` with the port's current state until it returns True; returns False if there is no
-        such port. ``what``: name of the port, for the error's text.
+        such port. ``action``: name of the port, for the error's text.
 
         Raises :class:`NetworkUnavailable` after :data:`PORT_CHANGE_ATTEMPTS`.
         """
@@ -461,7 +461,7 @@ class NeutronNetwork:
                 return False
             if change(port):
                 return True
-        raise NetworkUnavailable(f"{what} is changed concurrently again and again")
+        raise NetworkUnavailable(f"{action} is changed concurrently again and again")
 
     # taking
 

@@ -23,23 +23,23 @@ from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 
 
 def subnets_of_network(
-    network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted: IPAddress | None, permitted: VipNetworks
+    network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted_address: IPAddress | None, permitted: VipNetworks
 ) -> list[Subnet]:
     """Return the network's subnets in which the VIP can be allocated, in the order in which they are tried;
     at least one.
 
-    With ``wanted`` it is the subnet that contains this address; without, IPv4 subnets come first.
+    With ``wanted_address`` it is the subnet that contains this address; without, IPv4 subnets come first.
     ``permitted``: networks and subnets that a VIP may be on. Raises :class:`Invalid` if no subnet is left.
     """
     # Subnets that the network does not list were added after it was read, and come last.
     order = {subnet_id: place for place, subnet_id in enumerate(network.subnet_ids)}
     ordered = sorted(subnets, key=lambda subnet: order.get(subnet.id, len(order)))
-    if wanted is not None:
-        ordered = [subnet for subnet in ordered if wanted in ip_network(subnet.cidr)]
+    if wanted_address is not None:
+        ordered = [subnet for subnet in ordered if wanted_address in ip_network(subnet.cidr)]
         if not ordered:
             raise Invalid(
                 "Validation failure: Supplied network does not contain a subnet for VIP address specified."
-                f" (vip_network_id {network.id}, vip_address {wanted})"
+                f" (vip_network_id {network.id}, vip_address {wanted_address})"
             )
     if not ordered:
         raise Invalid(
@@ -48,31 +48,31 @@ def subnets_of_network(
         )
     ordered = permitted.select_allowed(ordered, "vip_network_id", network.id)
     preferred = sorted(ordered, key=lambda subnet: ip_network(subnet.cidr).version)
-    return preferred[: 1 if wanted is not None else SUBNETS_TRIED]
+    return preferred[: 1 if wanted_address is not None else SUBNETS_TRIED]
 
 
-def plan_on_subnet(subnet: Subnet, wanted: IPAddress | None) -> VipPlan:
-    """Plan a VIP on a port that is still to be created. ``wanted``: the requested address; None: any. Raises
+def plan_on_subnet(subnet: Subnet, wanted_address: IPAddress | None) -> VipPlan:
+    """Plan a VIP on a port that is still to be created. ``wanted_address``: the requested address; None: any. Raises
     :class:`Invalid` for an address that a VIP of the subnet cannot have.
     """
-    if wanted is not None:
-        check_address(wanted, subnet)
+    if wanted_address is not None:
+        check_address(wanted_address, subnet)
     return VipPlan(
         subnet_id=subnet.id,
         network_id=subnet.network_id,
         port_id="",
-        address=None if wanted is None else str(wanted),
+        address=None if wanted_address is None else str(wanted_address),
     )
 
 
-def plan_additional_vip(subnet: Subnet, wanted: IPAddress | None) -> VipPlan:
-    """Plan an additional VIP on a port that is still to be created. ``wanted``: the requested address; None:
+def plan_additional_vip(subnet: Subnet, wanted_address: IPAddress | None) -> VipPlan:
+    """Plan an additional VIP on a port that is still to be created. ``wanted_address``: the requested address; None:
     any. Raises :class:`Invalid`, naming the field of additional VIPs, for an address that a VIP of the
     subnet cannot have.
     """
-    if wanted is not None:
-        check_address(wanted, subnet, ADDITIONAL_ADDRESS)
-    address = None if wanted is None else str(wanted)
+    if wanted_address is not None:
+        check_address(wanted_address, subnet, ADDITIONAL_ADDRESS)
+    address = None if wanted_address is None else str(wanted_address)
     return VipPlan(subnet_id=subnet.id, network_id=subnet.network_id, port_id="", address=address)
 
 
@@ -117,7 +117,7 @@ def plan_on_existing_port(port: NeutronPort, subnet_id: str | None, additional: 
 
 
 def plan_on_port(
-    port: NeutronPort, *, subnet_id: str | None, network_id: str | None, wanted: IPAddress | None
+    port: NeutronPort, *, subnet_id: str | None, network_id: str | None, wanted_address: IPAddress | None
 ) -> VipPlan:
     """Plan a VIP on a port that the tenant created. Raises :class:`Invalid` if a device uses the port, if the
     port contradicts the other parameters, or if these do not select exactly one of its addresses.
@@ -129,7 +129,7 @@ def plan_on_port(
             f"Invalid input for field/attribute vip_network_id. Value: '{network_id}'. "
             f"Port {port.id} is on network {port.network_id}."
         )
-    subnet, address = _choose_port_address(port, subnet_id, wanted)
+    subnet, address = _choose_port_address(port, subnet_id, wanted_address)
     return VipPlan(subnet_id=subnet, network_id=port.network_id, port_id=port.id, address=address)
 
 
@@ -141,14 +141,14 @@ def check_port(port: NeutronPort, plans: Sequence[VipPlan], permitted: VipNetwor
         permitted.check(network_id=plan.network_id, subnet_id=plan.subnet_id, field="vip_port_id", value=port.id)
 
 
-def _choose_port_address(port: NeutronPort, subnet_id: str | None, wanted: IPAddress | None) -> tuple[str, str]:
+def _choose_port_address(port: NeutronPort, subnet_id: str | None, wanted_address: IPAddress | None) -> tuple[str, str]:
     fitting = [(subnet, text) for subnet, text in port.addresses if subnet_id in (None, subnet)]
-    if wanted is not None:
-        fitting = [(subnet, text) for subnet, text in fitting if ip_address(text) == wanted]
+    if wanted_address is not None:
+        fitting = [(subnet, text) for subnet, text in fitting if ip_address(text) == wanted_address]
         if not fitting:
             raise Invalid(
                 "Validation failure: Specified VIP address not found on the specified VIP port."
-                f" (vip_port_id {port.id}, vip_address {wanted})"
+                f" (vip_port_id {port.id}, vip_address {wanted_address})"
             )
     if subnet_id is not None and not fitting:
         raise Invalid(

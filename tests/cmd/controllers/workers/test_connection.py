@@ -62,7 +62,7 @@ async def test_header_that_is_not_ascii_is_answered_and_leaves_nothing_waiting(p
     parent.expose()
     answering = asyncio.create_task(parent.answer_requests())
     assert b'worker="3"' in await line.request_exposition(accept, within_seconds=60)
-    assert line.waiting == 0
+    assert line.waiting_request_count == 0
     answering.cancel()
 
 

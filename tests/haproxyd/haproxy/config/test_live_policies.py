@@ -68,7 +68,7 @@ def test_a_first_policy_is_an_entry_if_it_is_judged_at_the_place_that_was_loaded
 def test_another_default_backend_is_the_last_entry():
     change = changed(to_pool(1, 1, path("EQUAL_TO", "/b")), since=lines(), default="default_backend pool-2:tcp")
     assert chosen(change, "", "h", "/b") == "pool-1" and chosen(change, "", "h", "/a") == "pool-2:tcp"
-    held = live.LivePolicies().with_frontend("web", change)
+    held = live.LivePolicies().replace_frontend("web", change)
     again = changed(since=lines(default="default_backend pool-2:tcp"), held=held)
     assert again.generation == 2 and again.entries == ()
 
@@ -79,7 +79,7 @@ def test_a_default_backend_that_is_removed_leaves_503():
     assert chosen(change, "", "h", "/a") == "_l7|none"
     assert not any("_l7|none" in line for line in live.answer_backend_lines())  # it answers without servers
     assert all(" if { var(txn.l7) -m " in line for line in live.answer_backend_lines())
-    back = live.plan_live_frontend("web", without, lines(), live.LivePolicies().with_frontend("web", change))
+    back = live.plan_live_frontend("web", without, lines(), live.LivePolicies().replace_frontend("web", change))
     assert back.entries == ()
 
 
@@ -188,7 +188,7 @@ def test_lines_of_operators_that_answer_before_the_backend_need_a_reload(line):
 
 
 def test_a_later_change_is_made_from_what_was_loaded():
-    held = live.LivePolicies().with_frontend("web", live.LiveFrontend(loaded=lines(FIRST), generation=7))
+    held = live.LivePolicies().replace_frontend("web", live.LiveFrontend(loaded=lines(FIRST), generation=7))
     change = changed(FIRST, since=lines(policy(1, path("EQUAL_TO", "/b"))), held=held)
     assert change.generation == 8 and change.loaded == lines(FIRST)
     assert chosen(change, "2/", "h", "/a") == "pool-1"
@@ -203,7 +203,7 @@ def changed_by_others(held, generations, policies):
 
 def test_entries_that_others_changed_are_found():
     change = changed(policy(1, path("EQUAL_TO", "/b")))
-    held = live.LivePolicies(unknown=frozenset({"other"})).with_frontend("web", change)
+    held = live.LivePolicies(unknown=frozenset({"other"})).replace_frontend("web", change)
     shown = "".join(f"0x55 {expression} {value}\n" for expression, value in (("^0(?=/)", "-"), *change.entries))
     assert not changed_by_others(held, "0x55 web 1/\n0x56 other 3/\n", shown)
     assert changed_by_others(held, "0x55 web 2/\n", shown) == "web"

@@ -155,23 +155,23 @@ class ReplacementChooser:
         return _unique_identity(self._ours.values(), name, f"{self._kind.option}: our catalogue")
 
 
-def _unique_identity(entries: Iterable[CatalogueEntry], name: str, place: str) -> str:
+def _unique_identity(entries: Iterable[CatalogueEntry], name: str, catalogue_name: str) -> str:
     """Return the identity of the only entry with this identity or name. Raises :class:`UsageError` if none or several
     match.
     """
     entries = tuple(entries)
     found = [each for each in entries if each.identity == name] or [each for each in entries if each.name == name]
     if len(found) != 1:
-        raise UsageError(f"{place} has {'no' if not found else 'several'} {name!r}")
+        raise UsageError(f"{catalogue_name} has {'no' if not found else 'several'} {name!r}")
     return found[0].identity
 
 
-def parse_pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+def parse_pairs(option: str, pairs: Iterable[str]) -> dict[str, str]:
     """Parse the values ``SOURCE=OURS`` of an option to ``{source: ours}``. Raises :class:`UsageError` for
     another form, and for a source with two replacements.
     """
     found: dict[str, str] = {}
-    for text in given:
+    for text in pairs:
         there, _, here = text.partition("=")
         if not there or not here:
             raise UsageError(f"{option} {text!r} is not of the form SOURCE=OURS")

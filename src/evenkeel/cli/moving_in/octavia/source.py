@@ -67,16 +67,16 @@ class OctaviaApi:
         self._title = title
         self._at_once = at_once
 
-    def read(self, wanted: LoadBalancerFilter) -> SourceObjects:
+    def read(self, load_balancer_filter: LoadBalancerFilter) -> SourceObjects:
         """Read the wanted load balancers with all their children; ids of those that changed meanwhile are in
         :attr:`SourceObjects.moving`.
 
         Raises :class:`InvalidSourceData` for an unusable answer, and :class:`ClientError`.
         """
-        before = self._load_balancers(wanted)
+        before = self._load_balancers(load_balancer_filter)
         if not before:
             return SourceObjects(())
-        scopes = _list_filters(wanted, before)
+        scopes = _list_filters(load_balancer_filter, before)
         with ThreadPoolExecutor(max_workers=self._at_once) as pool:
             kinds = ("listeners", "pools", "healthmonitors", "l7policies")
             lists = dict(zip(kinds, pool.map(lambda kind: self._rows_by_id(kind, scopes), kinds), strict=True))
@@ -99,7 +99,7 @@ class OctaviaApi:
                 members=dict(zip(pools, members, strict=True)),
                 rules=dict(zip(policies, rules, strict=True)),
             )
-        return found._replace(moving=_changed_ids(before, self._load_balancers(wanted)))
+        return found._replace(moving=_changed_ids(before, self._load_balancers(load_balancer_filter)))
 
     def read_rows(self, path: str, key: str, filters: Mapping[str, str] = {}) -> list[Row]:
         """Read all pages of the list ``key`` at ``path`` below :data:`LBAAS_PATH`. Raises :class:`InvalidSourceData`
@@ -116,16 +116,16 @@ class OctaviaApi:
             raise InvalidSourceData(f"the answer of {self._title} to GET {path} has no {key}")
         return row
 
-    def _load_balancers(self, wanted: LoadBalancerFilter) -> list[Row]:
-        if wanted.ids:
+    def _load_balancers(self, load_balancer_filter: LoadBalancerFilter) -> list[Row]:
+        if load_balancer_filter.ids:
             return [
                 _row_with_id(self.read_object(f"/loadbalancers/{quote_segment(id_)}", "loadbalancer"), id_)
-                for id_ in wanted.ids
+                for id_ in load_balancer_filter.ids
             ]
-        filters = {"project_id": wanted.project_id} if wanted.project_id else {}
+        filters = {"project_id": load_balancer_filter.project_id} if load_balancer_filter.project_id else {}
         # Of an object that moved from page to page the last state counts. Octavia's filter by provider knows no alias.
         found = {row["id"]: row for row in self.read_rows("/loadbalancers", "loadbalancers", filters)}
-        return [row for row in found.values() if wanted.accepts_provider(row.get("provider"))]
+        return [row for row in found.values() if load_balancer_filter.accepts_provider(row.get("provider"))]
 
     def _rows_by_id(self, kind: str, scopes: Iterable[Mapping[str, str]]) -> dict[str, Row]:
         return {row["id"]: row for filters in scopes for row in self.read_rows(f"/{kind}", kind, filters)}
@@ -166,9 +166,9 @@ class OctaviaApi:
         return rows
 
 
-def _list_filters(wanted: LoadBalancerFilter, load_balancers: Iterable[Row]) -> list[dict[str, str]]:
+def _list_filters(load_balancer_filter: LoadBalancerFilter, load_balancers: Iterable[Row]) -> list[dict[str, str]]:
     """Return the query filters of the list requests that together return all children of the load balancers."""
-    if not wanted.ids and not wanted.project_id:
+    if not load_balancer_filter.ids and not load_balancer_filter.project_id:
         return [{}]
     projects = sorted({str(row.get("project_id") or "") for row in load_balancers})
     if len(projects) > PROJECTS_ASKED_ONE_BY_ONE_MAX or "" in projects:

@@ -120,8 +120,8 @@ class SwitchOver(ApiCommand):
             self.app.stdout.writelines(f"{escape_controls(line)}\n" for line in lines)
 
 
-def _outcome_texts(one: SwitchOutcome) -> list[str]:
-    return [f"  {text}" for text in (one.text, "" if one.gap is None else str(one.gap)) if text]
+def _outcome_texts(outcome: SwitchOutcome) -> list[str]:
+    return [f"  {text}" for text in (outcome.text, "" if outcome.gap is None else str(outcome.gap)) if text]
 
 
 class _SwitchOverRun:

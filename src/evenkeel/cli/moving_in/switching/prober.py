@@ -81,12 +81,12 @@ class ConnectionProber:
         has had no answer for :data:`SILENT_SECONDS`. Blocks until then.
         """
 
-        def silent() -> bool:
+        def is_silent() -> bool:
             now = time.monotonic()
             return any(begun >= since and now - begun >= SILENT_SECONDS for begun in self._open.values())
 
         before = self._failed
-        return self._wait_until(seconds, lambda: silent() or self._failed > before)
+        return self._wait_until(seconds, lambda: is_silent() or self._failed > before)
 
     def _wait_until(self, seconds: float, condition: Callable[[], bool]) -> bool:
         until = time.monotonic() + seconds

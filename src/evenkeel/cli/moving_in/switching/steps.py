@@ -158,12 +158,12 @@ class LoadBalancerSwitch:
         """
         state = "without it" if held else "with it"
 
-        def confirmed(now: HostingState) -> bool:
+        def is_confirmed(now: HostingState) -> bool:
             if now.status == "ERROR":
                 raise SwitchFailed(f"our devices refuse it: {now.reason}")
             return now.held == held and now.settled
 
-        if not self._wait_until(lambda: confirmed(self._ours.hosting(self._balancer.id))):
+        if not self._wait_until(lambda: is_confirmed(self._ours.hosting(self._balancer.id))):
             reason = self._ours.hosting(self._balancer.id).reason
             raise SwitchFailed(f"our devices are not {state} within {self._settings.timeout_seconds:g} s: {reason}")
         self._say(f"our devices are {state}")

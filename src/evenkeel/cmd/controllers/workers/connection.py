@@ -60,7 +60,7 @@ class WorkerConnection:
             del self._waiting[number]
 
     @property
-    def waiting(self) -> int:
+    def waiting_request_count(self) -> int:
         """Number of expositions that the worker has not answered yet."""
         return len(self._waiting)
 

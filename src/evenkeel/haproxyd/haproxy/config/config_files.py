@@ -76,16 +76,16 @@ def write_files(
     storage: PartitionStorage,
     config: HaproxyConfig,
     layout: PartitionLayout,
-    known: Mapping[str, str],
+    known_contents: Mapping[str, str],
     composer: ConfigComposer,
 ) -> None:
-    """Write the files that the configuration refers to, unless ``known`` has their content, then the
+    """Write the files that the configuration refers to, unless ``known_contents`` has their content, then the
     configuration. Blocks. Raises :class:`OSError`.
 
     A file that already has its content is not written again: HAProxy can be started from it while the disk is
     full.
     """
-    storage.write_files(layout.files_dir, config_file_contents(config), known)
+    storage.write_files(layout.files_dir, config_file_contents(config), known_contents)
     # the temporary file is outside the directory: HAProxy reads every file in it
     update_file(layout.config, composer.compose_text(config).encode(), temporary_dir=layout.config_dir.parent)
 

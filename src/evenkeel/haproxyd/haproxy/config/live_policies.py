@@ -146,7 +146,7 @@ class LivePolicies(Value):
         """Return the names of all frontends with changed policies, unknown ones included, sorted."""
         return tuple(sorted(self.frontends.keys() | self.unknown))
 
-    def with_frontend(self, name: str, frontend: LiveFrontend) -> "LivePolicies":
+    def replace_frontend(self, name: str, frontend: LiveFrontend) -> "LivePolicies":
         """Return a copy with this frontend added or replaced; ``size`` grows by its entries, because earlier
         ones stay in the process.
         """
@@ -269,16 +269,18 @@ def answer_backend_lines() -> Iterator[str]:
 # -- changes
 
 
-def plan_live_frontend(name: str, now: Sequence[str], wanted: Sequence[str], live: LivePolicies) -> LiveFrontend | None:
+def plan_live_frontend(
+    name: str, current_lines: Sequence[str], wanted_lines: Sequence[str], live: LivePolicies
+) -> LiveFrontend | None:
     """Return the frontend ``name`` with the wanted policies as a new generation; None if only a reload can
     bring them, as when other lines differ.
 
-    ``now``: the lines that the frontend has; ``wanted``: those that it should have, whose default backend is loaded;
-    ``live``: all policies changed at runtime.
+    ``current_lines``: the lines that the frontend has; ``wanted_lines``: those that it should have, whose default
+    backend is loaded; ``live``: all policies changed at runtime.
     """
     known = live.frontends.get(name)
-    loaded = tuple(now) if known is None else known.loaded
-    there, then = _parse_loaded(loaded), parse_policies(wanted)
+    loaded = tuple(current_lines) if known is None else known.loaded
+    there, then = _parse_loaded(loaded), parse_policies(wanted_lines)
     # Entries that an earlier daemon added are in the process until its next reload, and may be of any generation.
     if live.unknown or there is None or then is None or there.others != then.others:
         return None
@@ -357,15 +359,15 @@ def _comparison_regex(definition: str) -> str | None:
     return _REGEX_BEFORE_SAMPLE[what] + _MATCH_EXPRESSIONS[how].format(f"(?i:{text})" if ignores_case else text)
 
 
-def _certificate_regex(what: str, how: str, value: str) -> str:
-    """Return the expression for a rule about the client's certificate (``what``: sample, ``how``: match,
+def _certificate_regex(sample: str, match_method: str, value: str) -> str:
+    """Return the expression for a rule about the client's certificate (``sample``: sample, ``match_method``: match,
     ``value``: text); empty if it is about something else.
     """
-    if what in _NUMBERS_BY_SAMPLE and how == "int" and value.isdecimal():
-        return f"[^\\n]*/{_NUMBERS_BY_SAMPLE[what]}={int(value)}/"
-    field = what.removeprefix("ssl_c_s_dn(").removesuffix(")")
-    if what == f"ssl_c_s_dn({field})" and field in _NAME_FIELDS and how in _HEX_MATCHES:
-        return f"[^\\n]*/{field}={_HEX_MATCHES[how].format(value.encode().hex().upper())}"
+    if sample in _NUMBERS_BY_SAMPLE and match_method == "int" and value.isdecimal():
+        return f"[^\\n]*/{_NUMBERS_BY_SAMPLE[sample]}={int(value)}/"
+    field = sample.removeprefix("ssl_c_s_dn(").removesuffix(")")
+    if sample == f"ssl_c_s_dn({field})" and field in _NAME_FIELDS and match_method in _HEX_MATCHES:
+        return f"[^\\n]*/{field}={_HEX_MATCHES[match_method].format(value.encode().hex().upper())}"
     return ""
 
 

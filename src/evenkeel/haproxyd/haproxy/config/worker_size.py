@@ -58,16 +58,18 @@ class HostWorkerSizes:
         self._sessions: dict[str, int] = {}
         """``{partition: TLS sessions}`` of workers that run or are about to start."""
 
-    def choose_size(self, partition: str, frontends: tuple[wire.Frontend, ...], grown: int) -> WorkerSize:
+    def choose_size(self, partition: str, frontends: tuple[wire.Frontend, ...], grown_connections: int) -> WorkerSize:
         """Choose the size for a worker that may be started, and reserve its TLS sessions until
         :meth:`record_size`.
 
-        ``grown``: connections to which the worker has grown before; 0: it has not.
+        ``grown_connections``: connections to which the worker has grown before; 0: it has not.
         """
         size = WorkerSize(
-            connections=0 if self._connections else reserved_connections(frontends, grown),
+            connections=0 if self._connections else reserved_connections(frontends, grown_connections),
             # an adopted worker's size counts as grown, also if it is no larger than a new worker's
-            tls_sessions=self._sessions_for(partition, grown if grown > reserved_connections(frontends) else 0)
+            tls_sessions=self._sessions_for(
+                partition, grown_connections if grown_connections > reserved_connections(frontends) else 0
+            )
             if caches_tls_sessions(frontends)
             else 0,
         )

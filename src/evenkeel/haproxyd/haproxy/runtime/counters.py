@@ -51,26 +51,26 @@ class SavedCounters(Value):
     """Counters by worker, whose key is ``pid-start time``."""
 
 
-def add_counts(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
+def add_counts(first: FrontendCounts, second: FrontendCounts) -> FrontendCounts:
     """Return the sum of two sets of counters; it is listening if one of them is."""
     return FrontendCounts(
-        bytes_in=one.bytes_in + other.bytes_in,
-        bytes_out=one.bytes_out + other.bytes_out,
-        connections=one.connections + other.connections,
-        request_errors=one.request_errors + other.request_errors,
-        active=one.active + other.active,
-        listening=one.listening or other.listening,
+        bytes_in=first.bytes_in + second.bytes_in,
+        bytes_out=first.bytes_out + second.bytes_out,
+        connections=first.connections + second.connections,
+        request_errors=first.request_errors + second.request_errors,
+        active=first.active + second.active,
+        listening=first.listening or second.listening,
     )
 
 
-def has_counter_decreased(before: CountsByFrontend, now: CountsByFrontend) -> bool:
+def has_counter_decreased(before: CountsByFrontend, after: CountsByFrontend) -> bool:
     """Whether connections or bytes received of any frontend decreased, because the counters were cleared or
     another process counts.
     """
     return any(
-        now[name].connections < was.connections or now[name].bytes_in < was.bytes_in
+        after[name].connections < was.connections or after[name].bytes_in < was.bytes_in
         for name, was in before.items()
-        if name in now
+        if name in after
     )
 
 
@@ -110,13 +110,13 @@ class CounterTotals:
             total = add_counts(total, counts.get(name, _NO_COUNTS))
         return total
 
-    def drop_removed_totals(self, kept: Collection[str], limit: int) -> None:
-        """Drop the totals of ended workers for frontends that are not in ``kept``, if there are totals of
+    def drop_removed_totals(self, frontend_names: Collection[str], limit: int) -> None:
+        """Drop the totals of ended workers for frontends that are not in ``frontend_names``, if there are totals of
         more than ``limit`` frontends.
         """
         if len(self.base) > limit:
             self.version += 1
-            self.base = {name: counts for name, counts in self.base.items() if name in kept}
+            self.base = {name: counts for name, counts in self.base.items() if name in frontend_names}
 
     def state_to_save(self) -> SavedCounters:
         """Return a copy of the counts, to be written to disk."""
@@ -252,9 +252,10 @@ class PartitionCounters:
         return any(one.active for one in counts.values())
 
     async def collect(
-        self, cli: WorkerCli, pid: int, kept: Collection[str], *others: str
+        self, cli: WorkerCli, pid: int, frontend_names: Collection[str], *others: str
     ) -> tuple[Mapping[str, FrontendCounts], tuple[str, ...]]:
-        """Return the current totals of the frontends ``kept``, and the worker's answers to the commands ``others``.
+        """Return the current totals of the frontends ``frontend_names``, and the worker's answers to the commands
+        ``others``.
 
         The totals are the same object as before if nothing was counted since. All commands are sent at once. Raises
         :class:`HaproxyDown` if the worker does not answer.
@@ -264,8 +265,8 @@ class PartitionCounters:
             # Followed workers are read over connections of their own.
             leaving = [worker for worker in self._totals.workers if worker != current and worker not in self._followed]
             known = self._last
-            if leaving or known is None or known[:4] != (current, answer, kept, self._totals.version):
-                known = self._last = await self._collect_totals(cli, current, answer, kept, leaving)
+            if leaving or known is None or known[:4] != (current, answer, frontend_names, self._totals.version):
+                known = self._last = await self._collect_totals(cli, current, answer, frontend_names, leaving)
         if self._monotonic() - self._saved_at_seconds >= SAVE_EVERY_SECONDS:
             await self._save_totals()
         return known.totals, tuple(answers)
@@ -286,20 +287,20 @@ class PartitionCounters:
         return key, answers
 
     async def _collect_totals(
-        self, cli: WorkerCli, current: str, answer: str, kept: Collection[str], leaving: Iterable[str]
+        self, cli: WorkerCli, current: str, answer: str, frontend_names: Collection[str], leaving_workers: Iterable[str]
     ) -> _CollectedTotals:
         self._totals.record_counts(current, frontend_counts(answer))
-        await asyncio.gather(*(self._record_leaving_worker(cli, worker) for worker in leaving))
-        self._totals.drop_removed_totals(kept, FRONTENDS_KEPT_MAX)
+        await asyncio.gather(*(self._record_leaving_worker(cli, worker) for worker in leaving_workers))
+        self._totals.drop_removed_totals(frontend_names, FRONTENDS_KEPT_MAX)
         # Old workers do not listen any more, so only the current worker's answer counts.
         listening = self._totals.workers[current]
         totals = {
             name: msgspec.structs.replace(
                 self._totals.frontend_total(name), listening=listening.get(name, _NO_COUNTS).listening
             )
-            for name in kept
+            for name in frontend_names
         }
-        return _CollectedTotals(current, answer, kept, self._totals.version, totals)
+        return _CollectedTotals(current, answer, frontend_names, self._totals.version, totals)
 
     async def close(self) -> None:
         """Stop following old workers, so that they can end, and write all totals to disk."""

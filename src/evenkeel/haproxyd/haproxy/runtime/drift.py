@@ -44,7 +44,10 @@ class ServerDrift(Value):
 
 
 def server_drift(
-    config: HaproxyConfig, seen: Mapping[ServerKey, ServerState], *, pinged: Container[ServerKey] = frozenset()
+    config: HaproxyConfig,
+    reported_states: Mapping[ServerKey, ServerState],
+    *,
+    pinged: Container[ServerKey] = frozenset(),
 ) -> ServerDrift:
     """Compare the configured servers with the states that HAProxy reports.
 
@@ -60,7 +63,7 @@ def server_drift(
             for server in backend.servers:
                 key = backend.name, server.name
                 wanted.add(key)
-                found = seen.get(key)
+                found = reported_states.get(key)
                 if found is None:
                     raise NeedsReload(f"server {backend.name}/{server.name} is not there", one.id)
                 judged = has_health_source(backend, server) or key in pinged
@@ -68,49 +71,52 @@ def server_drift(
                     changed = f"server {server.name} of backend {backend.name} was changed ({what})"
                     findings.append(DriftFinding(load_balancer_id=one.id, text=changed, command=command))
     # Backends of the daemon itself and of an operator's local.cfg belong to no load balancer, and are not compared.
-    extra = frozenset(key for key in seen.keys() - wanted if key[0] in owners)
+    extra = frozenset(key for key in reported_states.keys() - wanted if key[0] in owners)
     findings.extend(
         _surplus_server_finding(owners[backend], backend, name)
         for backend, name in sorted(extra)
         # A surplus server in maintenance is one that was removed and waits to be deleted; others were added by hand.
-        if not seen[backend, name].admin & FORCED_MAINTENANCE
+        if not reported_states[backend, name].admin & FORCED_MAINTENANCE
     )
     return ServerDrift(findings=tuple(findings), to_delete=extra)
 
 
 def _server_repairs(
-    backend: wire.Backend, server: wire.BackendServer, found: ServerState, *, is_judged: bool
+    backend: wire.Backend, server: wire.BackendServer, reported_state: ServerState, *, is_judged: bool
 ) -> Iterator[tuple[str, RuntimeCommand]]:
     """Yield a word for each attribute of a server that others changed, with a command that restores it.
 
     ``is_judged``: a health check or ping may raise the server if it is down.
     """
     name = f"{backend.name}/{server.name}"
-    if (canonical_notation(found.address), found.port) != (canonical_notation(server.address), server.port):
+    if (canonical_notation(reported_state.address), reported_state.port) != (
+        canonical_notation(server.address),
+        server.port,
+    ):
         text = f"set server {name} addr {server.address} port {server.port}"
         yield "address", RuntimeCommand(text=text, expects="changed")
-    if found.weight != server.weight:
+    if reported_state.weight != server.weight:
         yield "weight", set_weight_command(backend.name, server)
-    yield from _argument_repairs(backend.name, server, found)
-    if server.admin_up and not found.checked:
+    yield from _argument_repairs(backend.name, server, reported_state)
+    if server.admin_up and not reported_state.checked:
         yield from (("checks", command) for command in enable_check_commands(backend.name, server))
-    forced = found.admin & (FORCED_MAINTENANCE | FORCED_DRAIN)
+    forced = reported_state.admin & (FORCED_MAINTENANCE | FORCED_DRAIN)
     if forced != (0 if server.admin_up else FORCED_MAINTENANCE):
         yield "state", set_service_state_command(backend.name, server)
-    elif not found.up and found.admin_up and not is_judged:
+    elif not reported_state.up and reported_state.admin_up and not is_judged:
         yield "health", set_health_up_command(backend.name, server)
 
 
 def _argument_repairs(
-    backend: str, server: wire.BackendServer, found: ServerState
+    backend: str, server: wire.BackendServer, reported_state: ServerState
 ) -> Iterator[tuple[str, RuntimeCommand]]:
     wanted = parse_server_arguments(server)
-    if found.tls != wanted.tls:
+    if reported_state.tls != wanted.tls:
         text = f"set server {backend}/{server.name} ssl {'on' if wanted.tls else 'off'}"
         yield "TLS", RuntimeCommand(text=text, expects="ssl setting updated")
     if not wanted.checked:
         return
-    places = [(canonical_notation(one.check_address), one.check_port) for one in (wanted, found)]
+    places = [(canonical_notation(one.check_address), one.check_port) for one in (wanted, reported_state)]
     if places[0] != places[1]:
         yield "address or port of checks", set_check_address_command(backend, server)
 

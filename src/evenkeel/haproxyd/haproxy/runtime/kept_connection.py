@@ -43,9 +43,9 @@ CONNECTION_QUOTA = ConnectionQuota()
 class PersistentConnection:
     """Connection to the current worker's runtime API, opened when it is needed and kept for the next query."""
 
-    def __init__(self, worker_socket: Path, kept: ConnectionQuota = CONNECTION_QUOTA) -> None:
+    def __init__(self, worker_socket: Path, quota: ConnectionQuota = CONNECTION_QUOTA) -> None:
         self._worker_socket = worker_socket
-        self._kept = kept
+        self._kept = quota
         self._worker: HeldWorkerConnection | None = None
         self._pid = 0
         self._lock = asyncio.Lock()

@@ -55,7 +55,7 @@ class RuntimePlan(Value):
 
 
 def plan_change(
-    now: HaproxyConfig,
+    current: HaproxyConfig,
     wanted: HaproxyConfig,
     binary: HaproxyBinary,
     to_delete: ServersToDelete,
@@ -63,7 +63,7 @@ def plan_change(
     live: LivePolicies = LivePolicies(),  # noqa: B008 - frozen
     connections_end: bool = False,
 ) -> RuntimePlan:
-    """Plan how a process with the configuration ``now`` gets to ``wanted``: runtime commands, or a reload
+    """Plan how a process with the configuration ``current`` gets to ``wanted``: runtime commands, or a reload
     with its reason.
 
     ``to_delete``, ``live``: servers that wait for deletion in the process, and its policies changed at
@@ -71,16 +71,16 @@ def plan_change(
     old workers can do, so a reload is planned.
     """
     try:
-        if (now.peer, now.peers) != (wanted.peer, wanted.peers):
+        if (current.peer, current.peers) != (wanted.peer, wanted.peers):
             raise NeedsReload("peers")
-        if now.user != wanted.user:
+        if current.user != wanted.user:
             raise NeedsReload("user of workers")
-        if not now.size.is_enough_for(wanted.size.connections):
+        if not current.size.is_enough_for(wanted.size.connections):
             raise NeedsReload(f"size for {wanted.size.connections or 'all'} connections")
         commands: list[RuntimeCommand] = []
         removed_servers: list[tuple[str, str]] = []
-        for name in sorted(now.load_balancers.keys() | wanted.load_balancers.keys()):
-            before = now.load_balancers.get(name) or wire.LoadBalancerConfig(id=name, revision=0)
+        for name in sorted(current.load_balancers.keys() | wanted.load_balancers.keys()):
+            before = current.load_balancers.get(name) or wire.LoadBalancerConfig(id=name, revision=0)
             after = wanted.load_balancers.get(name) or wire.LoadBalancerConfig(id=name, revision=0)
             if before != after:
                 if connections_end:
@@ -182,7 +182,7 @@ class _LoadBalancerChange:
         # Only now, so that no request is judged by a part of the policies.
         verb = "set" if new.name in self.live.frontends else "add"
         yield RuntimeCommand(text=f"{verb} map {GENERATIONS} {new.name} {changed.generation}/")
-        self.live = self.live.with_frontend(new.name, changed)
+        self.live = self.live.replace_frontend(new.name, changed)
 
     def _backend_commands(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
         if (old.lines, old.dynamic) != (new.lines, new.dynamic):
@@ -326,14 +326,14 @@ def _removed_items(
 
 
 def _changed_pairs(
-    what: str, before: tuple[_FrontendOrBackend, ...], after: tuple[_FrontendOrBackend, ...]
+    object_kind: str, before: tuple[_FrontendOrBackend, ...], after: tuple[_FrontendOrBackend, ...]
 ) -> Iterable[tuple[_FrontendOrBackend, _FrontendOrBackend]]:
     """Return ``(before, after)`` of the frontends or backends that changed, without removed ones.
 
-    Raises :class:`NeedsReload`, with ``what`` as the reason, if there are new ones, or the order differs.
+    Raises :class:`NeedsReload`, with ``object_kind`` as the reason, if there are new ones, or the order differs.
     """
     names = {one.name for one in after}
     before = tuple(one for one in before if one.name in names)
     if [one.name for one in before] != [one.name for one in after]:
-        raise NeedsReload(what)
+        raise NeedsReload(object_kind)
     return [(old, new) for old, new in zip(before, after, strict=True) if old != new]

@@ -85,31 +85,33 @@ def certificate_fingerprints(content: str) -> list[str]:
     return [hashlib.sha1(der, usedforsecurity=False).hexdigest().upper() for der in found]
 
 
-def _certificate_findings(load_balancer: wire.LoadBalancerConfig, seen: LoadedCertificates) -> Iterator[DriftFinding]:
+def _certificate_findings(
+    load_balancer: wire.LoadBalancerConfig, loaded_certificates: LoadedCertificates
+) -> Iterator[DriftFinding]:
     listed: set[str] = set()
     for file in load_balancer.files:
-        if file.kind == "crt_list" and file.name in seen.listed:
+        if file.kind == "crt_list" and file.name in loaded_certificates.listed:
             names = list(map(listed_certificate, list_entries(file.content)))
-            if seen.listed[file.name] != names:
+            if loaded_certificates.listed[file.name] != names:
                 raise NeedsReload(f"list {file.name} was changed", load_balancer.id)
             listed.update(names)
     for file in load_balancer.files:
         if file.kind in _WORDS_BY_KIND:
             yield from _file_findings(
-                load_balancer.id, file, seen.fingerprints.get(file.name), is_required=file.name in listed
+                load_balancer.id, file, loaded_certificates.fingerprints.get(file.name), is_required=file.name in listed
             )
 
 
 def _file_findings(
-    load_balancer_id: str, file: wire.File, found: list[str] | None, *, is_required: bool
+    load_balancer_id: str, file: wire.File, loaded_fingerprints: list[str] | None, *, is_required: bool
 ) -> Iterator[DriftFinding]:
-    if found is None:  # without must_be, no configuration line refers to the file
+    if loaded_fingerprints is None:  # without must_be, no configuration line refers to the file
         if is_required:
             raise NeedsReload(f"{_WORDS_BY_KIND[file.kind]} {file.name} is not there", load_balancer_id)
         return
     wanted = certificate_fingerprints(file.content)
     # HAProxy shows the fingerprint of only the first certificate of a certificate file, and of all of a CA file.
-    if not wanted or set(found) == set(wanted if file.kind == "ca" else wanted[:1]):
+    if not wanted or set(loaded_fingerprints) == set(wanted if file.kind == "ca" else wanted[:1]):
         return
     text = f"{_WORDS_BY_KIND[file.kind]} {file.name} was changed"
     if file.kind == "ca":  # a runtime repair is not reliable here: see Binary.supports_ca_at_runtime

@@ -42,16 +42,16 @@ _IN_SERVICE = "0"
 """Value of the column srv_admin_state for a server in service."""
 
 
-def state_file_content(config: HaproxyConfig, shown: str) -> str:
+def state_file_content(config: HaproxyConfig, servers_state: str) -> str:
     """Return the content of the state file for a new worker with this configuration. Raises
     :class:`ValueError` or :class:`KeyError` for an answer in an unexpected form.
 
-    ``shown``: the replaced worker's answer to ``show servers state``; if it lists a server twice, the first
+    ``servers_state``: the replaced worker's answer to ``show servers state``; if it lists a server twice, the first
     line counts, as it does for HAProxy.
     """
     lines = [STATE_FILE_VERSION, " ".join(("#", *STATE_FILE_COLUMNS))]
     wanted = dict(_servers_in_service(config))
-    for row in table_rows(shown):
+    for row in table_rows(servers_state):
         found = wanted.pop((row["be_name"], row["srv_name"]), None)
         if found is None or int(row["srv_admin_state"]) & MAINTENANCE_BITS:
             continue
