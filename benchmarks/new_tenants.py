@@ -29,7 +29,7 @@ from benchmarks import reaction
 from benchmarks.density import cpu_ms
 from evenkeel.cli.client import API_PATH
 from evenkeel.demo.addresses import choose_vip_address
-from evenkeel.demo.cluster import DEVICES, Cluster
+from evenkeel.demo.cluster import DEVICE_KINDS, Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxyDevices
 from tests.acceptance.tenant import Tenant, session
 
@@ -143,12 +143,12 @@ def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tenants", type=int, default=40, help=f"for each type of devices, at most {LAST_HOUSE - 10}")
-    parser.add_argument("--device", choices=DEVICES, action="append", help="only this type of devices")
+    parser.add_argument("--device", choices=DEVICE_KINDS, action="append", help="only this type of devices")
     parser.add_argument("--at-once", type=int, default=1, help="callers")
     parser.add_argument("--tree", type=Path, action="append", help="a source tree, such as a worktree of git")
     parser.add_argument("--row", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    tenants, devices = min(options.tenants, LAST_HOUSE - 10), options.device or list(DEVICES)
+    tenants, devices = min(options.tenants, LAST_HOUSE - 10), options.device or list(DEVICE_KINDS)
     if options.row:
         print(asyncio.run(measure(devices[0], tenants, options.at_once)))
         return

@@ -22,7 +22,7 @@ from evenkeel.cli.help import HIDDEN_COMMANDS, group_commands
 from evenkeel.cli.main import EvenKeelApp
 from evenkeel.cmd.configuration.checked_import import CheckedImport
 from evenkeel.cmd.configuration.commands import COMMANDS as LOCAL_COMMANDS
-from evenkeel.cmd.options.extras import DISTRIBUTION
+from evenkeel.cmd.options.extras import DISTRIBUTION_NAME
 from evenkeel.core.control.acts import first_clause
 
 OPERATORS = "evenkeel"
@@ -77,7 +77,7 @@ def pages() -> Iterator[Page]:
 def command_names() -> set[str]:
     """Commands that the distribution installs."""
     scripts = entry_points(group="console_scripts")
-    return {script.name for script in scripts if script.dist is not None and script.dist.name == DISTRIBUTION}
+    return {script.name for script in scripts if script.dist is not None and script.dist.name == DISTRIBUTION_NAME}
 
 
 def parser_of(command: str) -> argparse.ArgumentParser:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from oslo_config import cfg
 
-from evenkeel_octavia.controllers import Controllers, RequestRefused
+from evenkeel_octavia.controllers import ControllersClient, RequestRefused
 from evenkeel_octavia.mirror import ControllersMirror
 from evenkeel_octavia.options import parse_endpoint
 from tests.cloud.cloud import ADMIN, DEMO, PROVIDER, Cloud, Login
@@ -14,13 +14,13 @@ from tests.cloud.conftest import IN_A_CLOUD
 pytestmark = IN_A_CLOUD
 
 
-def mirror_of(cloud: Cloud, login: Login, folder: Path) -> tuple[ControllersMirror, Controllers]:
+def mirror_of(cloud: Cloud, login: Login, folder: Path) -> tuple[ControllersMirror, ControllersClient]:
     file = folder / "octavia.conf"
     lines = [f"{name} = {value}" for name, value in {"auth_type": "password", **cloud.auth(login)}.items()]
     file.write_text("\n".join(["[evenkeel]", f"controllers = {cloud.url}", *lines, ""]))
     conf = cfg.ConfigOpts()
     conf(["--config-file", str(file)])
-    client = Controllers(parse_endpoint(conf))
+    client = ControllersClient(parse_endpoint(conf))
     return ControllersMirror(client, seconds=30.0), client
 
 

@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 from evenkeel import __version__
 from evenkeel.cmd import commands
 from evenkeel.cmd.options import extras
-from evenkeel.cmd.options.extras import DISTRIBUTION
+from evenkeel.cmd.options.extras import DISTRIBUTION_NAME
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -93,7 +93,7 @@ def required_by(lines: list[str]) -> set[str]:
         if name in found and found[name] >= wanted.extras:
             continue
         found[name] = found.get(name, set()) | wanted.extras
-        if name == DISTRIBUTION:
+        if name == DISTRIBUTION_NAME:
             waiting += [Requirement(line) for each in wanted.extras for line in EXTRAS[each]]
             continue
         try:
@@ -214,7 +214,7 @@ def test_every_command_tells_its_version_even_without_its_extra(
 
 
 def test_the_distribution_is_not_named_as_another_project_is() -> None:
-    assert PROJECT["name"] == DISTRIBUTION
+    assert PROJECT["name"] == DISTRIBUTION_NAME
     wrong = re.compile(r"pip install\S* '?evenkeel\b(?!-)|evenkeel\[")
     folders = ROOT / "docs", ROOT / "src", ROOT / "packages"
     texts = [
@@ -247,10 +247,10 @@ def test_every_extra_that_hosts_install_is_documented_and_locked() -> None:
         locked = set(
             re.findall(r"^([a-z0-9][a-z0-9._-]*)==", (ROOT / "requirements" / f"{extra}.txt").read_text(), re.M)
         )
-        assert required(extra) - {DISTRIBUTION} <= {canonicalize_name(name) for name in locked}
+        assert required(extra) - {DISTRIBUTION_NAME} <= {canonicalize_name(name) for name in locked}
 
 
 def test_every_dependency_has_its_reason_written_down() -> None:
     page = (ROOT / "docs" / "dependencies.md").read_text()
-    names = {Requirement(line).name for line in DECLARED} - {DISTRIBUTION}
+    names = {Requirement(line).name for line in DECLARED} - {DISTRIBUTION_NAME}
     assert [name for name in sorted(names) if name not in page] == []

@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.demo.acme.server import HTTP_PORT
 from evenkeel.demo.addresses import is_free
-from evenkeel.demo.cluster import DEVICES
+from evenkeel.demo.cluster import DEVICE_KINDS
 from evenkeel.demo.device_kinds.leftovers import haproxy_pids
 from tests.demo.patience import PAUSE_SECONDS
 
@@ -19,12 +19,12 @@ SHORT_PAUSE_SECONDS = 0.02
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", DEVICE_KINDS)
 def test_the_demo_keeps_its_promises(tmp_path: Path, device: str) -> None:
     keeps_its_promises(tmp_path / "demo", device, PAUSE_SECONDS)
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", DEVICE_KINDS)
 def test_the_demo_keeps_its_promises_to_ten_times_the_requests(tmp_path: Path, device: str) -> None:
     keeps_its_promises(tmp_path / "demo", device, SHORT_PAUSE_SECONDS)
 

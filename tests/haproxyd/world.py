@@ -266,10 +266,10 @@ class World:
         self.partitions = self._new()
         await self.partitions.start()
 
-    async def guard(self, name: str, epoch: int, *, session_id: str = "", owner: str = "") -> wire.GuardState:
+    async def take_over(self, name: str, epoch: int, *, session_id: str = "", owner: str = "") -> wire.GuardState:
         """Move the guard; to the session that owns at this epoch, where a test does not say another."""
         wanted = wire.GuardState(epoch=epoch, session_id=session_id or session_of(epoch), owner=owner)
-        return await self.partitions.guard(name, wanted)
+        return await self.partitions.take_over(name, wanted)
 
     async def put(self, name: str, *load_balancers: wire.LoadBalancerConfig, epoch: int = 1) -> wire.Receipt:
         return await self.change(name, complete=True, epoch=epoch, load_balancers=load_balancers)
@@ -286,7 +286,7 @@ class World:
         try:
             return await self.partitions.change(name, change, complete=complete)
         except NotPartitionOwner:
-            await self.guard(name, epoch)
+            await self.take_over(name, epoch)
             return await self.partitions.change(name, change, complete=complete)
 
     async def end(self) -> None:

@@ -19,7 +19,7 @@ from evenkeel.core.kit.errors import DnsZoneUnavailable
 from evenkeel.core.tls.acme.values import TxtRecord
 
 TTL_SECONDS = 60
-ATTEMPTS = 3
+CHANGE_ATTEMPTS = 3
 """Number of attempts to change the records of a name that another controller changes at the same time."""
 REQUESTS_PER_CALL = 10
 """Time limit of a call, as a multiple of the time-out of one request."""
@@ -125,20 +125,20 @@ class _CallWithDeadline:
 
     def change(self, records: Sequence[TxtRecord], change: Callable[[list[str], set[str]], list[str]]) -> None:
         """Change the record set of each name; a change that conflicts with another controller's is tried
-        :data:`ATTEMPTS` times. Raises :class:`DnsZoneUnavailable`, and the SDK's errors.
+        :data:`CHANGE_ATTEMPTS` times. Raises :class:`DnsZoneUnavailable`, and the SDK's errors.
 
         ``change``: returns the new values of a set, from its present values and those of the records.
         """
         zone_id = self.zone_id()
         for name in dict.fromkeys(each.name for each in records):
             values = {each.value for each in records if each.name == name}
-            for attempt in range(ATTEMPTS):
+            for attempt in range(CHANGE_ATTEMPTS):
                 try:
                     self._change_record_set(zone_id, name, values, change)
                     break
                 except sdk_errors.HttpException as error:
                     # Made, or removed, by another controller since it was read.
-                    if error.status_code not in (404, _CONFLICT_STATUS) or attempt == ATTEMPTS - 1:
+                    if error.status_code not in (404, _CONFLICT_STATUS) or attempt == CHANGE_ATTEMPTS - 1:
                         raise
 
     def missing_record_reason(self, records: Sequence[TxtRecord]) -> str:

@@ -43,7 +43,7 @@ NARROW_TITLES = {
     "acting_shards": "shards",
     "home_shards": "at home",
 }
-FILTERS = ("environment", "host", "state")
+FILTER_OPTIONS = ("environment", "host", "state")
 
 
 def add_agent_argument(parser: ArgumentParser) -> None:
@@ -62,7 +62,7 @@ class ListAgents(ListCommand):
         add_choice_filter(parser, "--state", AgentState, "Only agents in this state")
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
+        query = {name: getattr(parsed_args, name) for name in FILTER_OPTIONS if getattr(parsed_args, name)}
         rows = self.client.get(f"{API_PATH}/agents", query)["agents"]
         warn_about_halted_environments(self, rows)
         print_problems(self, unreachable_device_problems(rows))

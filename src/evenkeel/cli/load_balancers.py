@@ -43,7 +43,7 @@ HISTORY_NARROW_TITLES = {
     "host": "applied by",
     "epoch": "epoch",
 }
-FILTERS = {
+QUERY_PARAMETER_BY_OPTION = {
     "project_id": "project_id",
     "provisioning_status": "provisioning_status",
     "operating_status": "operating_status",
@@ -86,7 +86,11 @@ class ListLoadBalancers(ListCommand):
         add_environment_filter(parser, "those")
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        query = {api: getattr(parsed_args, name) for name, api in FILTERS.items() if getattr(parsed_args, name)}
+        query = {
+            api: getattr(parsed_args, name)
+            for name, api in QUERY_PARAMETER_BY_OPTION.items()
+            if getattr(parsed_args, name)
+        }
         wanted = [{**query, "provisioning_status": one} for one in PENDING_STATUSES] if parsed_args.pending else [query]
         rows = [
             row for each in wanted for row in fetch_all_pages(self.client, LOAD_BALANCERS_PATH, "loadbalancers", each)

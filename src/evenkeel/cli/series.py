@@ -26,14 +26,14 @@ UNKNOWN_CHARACTER = " "
 TREND_CHARACTERS = 32
 UNIT_FACTORS = (("G", 1e9), ("M", 1e6), ("k", 1e3))
 
-Point = Mapping[str, Any]
+SeriesPoint = Mapping[str, Any]
 
 
 class FigureLine(NamedTuple):
     """A line of the table: its title, and the function that reads its value from a point."""
 
     title: str
-    value_of: Callable[[Point], float]
+    value_of: Callable[[SeriesPoint], float]
 
 
 FIGURE_LINES = (
@@ -70,7 +70,7 @@ class ShowSeries(ListCommand):
 
 
 def trend_rows(
-    points: Sequence[Point], interval_seconds: float, figures: Iterable[FigureLine] = FIGURE_LINES
+    points: Sequence[SeriesPoint], interval_seconds: float, figures: Iterable[FigureLine] = FIGURE_LINES
 ) -> Iterator[dict[str, str]]:
     """Yield one row of the table, by column, for each figure; none without points. ``interval_seconds``: time
     between two points.
@@ -89,7 +89,7 @@ def trend_rows(
         }
 
 
-def _character_indexes(points: Sequence[Point], interval_seconds: float) -> list[int]:
+def _character_indexes(points: Sequence[SeriesPoint], interval_seconds: float) -> list[int]:
     """Return, for each point, the index of its character in the trend; characters without points are gaps."""
     times = [datetime.fromisoformat(point["at"]).timestamp() for point in points]
     step = max(interval_seconds, (times[-1] - times[0]) / (TREND_CHARACTERS - 1)) or 1.0

@@ -18,7 +18,7 @@ from evenkeel.demo.acme.server import HTTP_PORT
 from evenkeel.demo.addresses import VipAddress, choose_vip_address, is_free
 from evenkeel.demo.authority import CertificateAuthority
 from evenkeel.demo.certificate_sources import SERVER_NAME
-from evenkeel.demo.cluster import DEVICES, Cluster, agent_name
+from evenkeel.demo.cluster import DEVICE_KINDS, Cluster, agent_name
 from evenkeel.demo.configuration import Sections, merge_sections
 from evenkeel.demo.controls import FaultControls
 from evenkeel.demo.dashboard_proxy import DashboardProxy
@@ -73,7 +73,10 @@ def argument_parser() -> argparse.ArgumentParser:
     """Return the parser of the demo's command line."""
     made = argparse.ArgumentParser(prog="demo", description="Even Keel on this machine, with an agent that is killed.")
     made.add_argument(
-        "--device", choices=DEVICES, default=DEVICES[0], help="HAProxy, or a pair of BIG-IP stand-ins (%(default)s)"
+        "--device",
+        choices=DEVICE_KINDS,
+        default=DEVICE_KINDS[0],
+        help="HAProxy, or a pair of BIG-IP stand-ins (%(default)s)",
     )
     made.add_argument(
         "--octavia",
@@ -94,7 +97,7 @@ def octavia_environment(requested_directory: Path | None) -> Path:
     """
     if requested_directory is not None:
         return requested_directory
-    directory = installation.DIRECTORY
+    directory = installation.DEFAULT_DIRECTORY
     if not installation.is_installed(directory):
         print(
             f"installing Octavia from {installation.LOCK_FILE} into {directory} (first time: some minutes)", flush=True
@@ -106,7 +109,7 @@ def octavia_environment(requested_directory: Path | None) -> Path:
 async def run_demo(directory: Path, *, device: str, once: bool, venv: Path | None = None) -> int:
     """Run the scenario, stay up unless ``once``, and stop all processes at the end; returns the exit code.
 
-    ``device``: one of :data:`DEVICES`; ``venv``: where an Octavia is installed, behind which the demo runs;
+    ``device``: one of :data:`DEVICE_KINDS`; ``venv``: where an Octavia is installed, behind which the demo runs;
     None: no Octavia. Raises :class:`asyncio.CancelledError` at a signal.
     """
     cancel_on_signals()

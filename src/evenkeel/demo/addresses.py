@@ -8,7 +8,7 @@ CANDIDATE_PORTS = range(15_000, 32_000)
 """Ports from which the demo chooses. They are below Linux's ephemeral range, so that no outgoing connection takes a
 port between check and use.
 """
-ATTEMPTS = 200
+PORT_ATTEMPTS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ def choose_vip_address(rng: random.Random) -> VipAddress:
     third = rng.randint(1, 250)
     candidates = [(f"127.0.{third}.0/24", f"127.0.{third}.10"), ("127.0.0.0/24", "127.0.0.1")]
     for cidr, address in candidates:
-        for _ in range(ATTEMPTS):
+        for _ in range(PORT_ATTEMPTS):
             port, https_port = rng.sample(CANDIDATE_PORTS, 2)
             if is_free(address, port) and is_free(address, https_port):
                 return VipAddress(cidr=cidr, address=address, port=port, https_port=https_port)
@@ -54,7 +54,7 @@ def choose_vip_address(rng: random.Random) -> VipAddress:
 
 def free_port(rng: random.Random) -> int:
     """Choose a random free port of 127.0.0.1. Raises :class:`OSError` if none of 200 is free."""
-    for port in rng.sample(CANDIDATE_PORTS, ATTEMPTS):
+    for port in rng.sample(CANDIDATE_PORTS, PORT_ATTEMPTS):
         if is_free("127.0.0.1", port):
             return port
     raise OSError("127.0.0.1 has no free port")

@@ -23,14 +23,14 @@ from evenkeel.demo.devices import Emulator
 from evenkeel.demo.processes import DemoProcess, ProcessFailed, stop_all
 from evenkeel.demo.workspace import START_SECONDS, Workspace, written_file_condition
 
-DEVICES = ("haproxy", "bigip")
+DEVICE_KINDS = ("haproxy", "bigip")
 
 
 class Cluster:
     """Starts, kills and restarts processes by name: ``devices``, ``controller-1``, ``agent-host-1``,
     ``backend-1``.
 
-    ``device``: one of :data:`DEVICES`; the process ``devices`` is the emulator for BIG-IP, the daemon beside
+    ``device``: one of :data:`DEVICE_KINDS`; the process ``devices`` is the emulator for BIG-IP, the daemon beside
     HAProxy for HAProxy. ``device_options``, ``controller_options`` and ``agent_options``: ini sections that
     override those of the cluster; the first for HAProxy's daemon only, the emulator has
     ``emulator_arguments``. A process keeps its ports when it is restarted. Not thread-safe.
@@ -74,7 +74,7 @@ class Cluster:
             return BigipDevices(self.workspace, names=names or BIGIP_NAMES, arguments=arguments)
         if device == "haproxy":
             return HaproxyDevices(self.workspace, names=names or HAPROXY_NAMES, options=options)
-        raise ValueError(f"device: {device!r} is not one of {', '.join(DEVICES)}")
+        raise ValueError(f"device: {device!r} is not one of {', '.join(DEVICE_KINDS)}")
 
     # -- properties
 

@@ -8,7 +8,7 @@ from typing import Any
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.processes import ProcessFailed
 
-ACTIONS = ("kill", "freeze", "cut", "heal")
+CONTROL_ACTIONS = ("kill", "freeze", "cut", "heal")
 AGENT_ACTIONS = ("kill", "freeze")
 
 
@@ -51,14 +51,14 @@ class FaultControls:
         }
 
     async def perform_action(self, action: object, host: object) -> None:
-        """Perform one of :data:`ACTIONS`. ``host``: host of the agent, for :data:`AGENT_ACTIONS`. Raises
+        """Perform one of :data:`CONTROL_ACTIONS`. ``host``: host of the agent, for :data:`AGENT_ACTIONS`. Raises
         :class:`ActionRefused` for invalid input, and during the scenario; processes that cannot be started
         again are only reported.
         """
         if not self.offered:
             raise ActionRefused("the demo's scenario has not ended yet")
-        if action not in ACTIONS:
-            raise ActionRefused(f"action: {action!r:.40} is not one of {', '.join(ACTIONS)}")
+        if action not in CONTROL_ACTIONS:
+            raise ActionRefused(f"action: {action!r:.40} is not one of {', '.join(CONTROL_ACTIONS)}")
         if action in AGENT_ACTIONS:
             if host not in self._hosts:
                 raise ActionRefused(f"host: {host!r:.40} is not one of {', '.join(self._hosts)}")

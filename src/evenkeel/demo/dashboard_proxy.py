@@ -14,7 +14,7 @@ from aiohttp import ClientConnectionError, ClientError, ClientSession, ClientTim
 
 from evenkeel.demo.controls import ActionRefused, FaultControls
 
-ADDRESS = "127.0.0.1"
+LISTEN_ADDRESS = "127.0.0.1"
 BODY_BYTES_MAX = 1 << 20
 CONNECT_SECONDS = 2.0
 TOKEN_HEADER = "X-Demo-Token"  # noqa: S105  # its name
@@ -56,11 +56,11 @@ class DashboardProxy:
         )
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, ADDRESS, 0)
+        site = web.TCPSite(self._runner, LISTEN_ADDRESS, 0)
         await site.start()
         port = self._runner.addresses[0][1]
-        self._hosts = frozenset({f"{ADDRESS}:{port}", f"localhost:{port}"})
-        self.url = f"http://{ADDRESS}:{port}/ui/?demo={self._token}"
+        self._hosts = frozenset({f"{LISTEN_ADDRESS}:{port}", f"localhost:{port}"})
+        self.url = f"http://{LISTEN_ADDRESS}:{port}/ui/?demo={self._token}"
 
     async def close(self) -> None:
         if self._runner is not None:
@@ -71,7 +71,7 @@ class DashboardProxy:
     def _check_host(self, request: web.Request) -> None:
         # DNS rebinding: a foreign page's name may resolve to this address, but it has neither our name nor the token
         if request.host not in self._hosts:
-            raise web.HTTPMisdirectedRequest(text=f"this is {ADDRESS}")
+            raise web.HTTPMisdirectedRequest(text=f"this is {LISTEN_ADDRESS}")
 
     async def _show_controls(self, request: web.Request) -> web.Response:
         self._check_token(request)

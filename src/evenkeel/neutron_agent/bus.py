@@ -17,7 +17,7 @@ from evenkeel.neutron_agent.settings import NeutronAgentSettings  # noqa: E402
 
 log = structlog.get_logger(__name__)
 
-EXCHANGE = "neutron"
+NEUTRON_EXCHANGE = "neutron"
 REPORTS, PLUGIN = "q-reports-plugin", "q-plugin"
 FORWARDING_TOPIC = "q-agent-notifier-l2population-update"
 """Topic on which Neutron sends forwarding entries to all agents."""
@@ -87,7 +87,7 @@ class NeutronBus:
         """Start to receive forwarding updates, and return. ``on_networks`` is called with the ids of the
         networks in each update, from a thread of oslo.messaging. Raises :data:`MESSAGING_ERRORS`.
         """
-        target = oslo_messaging.Target(exchange=EXCHANGE, topic=FORWARDING_TOPIC, server=self._settings.host)
+        target = oslo_messaging.Target(exchange=NEUTRON_EXCHANGE, topic=FORWARDING_TOPIC, server=self._settings.host)
         endpoints = [_ForwardingEndpoint(on_networks)]
         server = oslo_messaging.get_rpc_server(self._transport, target, endpoints)
         server.start()
@@ -100,7 +100,7 @@ class NeutronBus:
         self._transport.cleanup()
 
     def _call(self, topic: str, method: str, **arguments: Any) -> Any:
-        target = oslo_messaging.Target(exchange=EXCHANGE, topic=topic, version="1.0")
+        target = oslo_messaging.Target(exchange=NEUTRON_EXCHANGE, topic=topic, version="1.0")
         # Without `retry`, oslo.messaging tries to send forever, and the thread would never return.
         client = oslo_messaging.get_rpc_client(self._transport, target, timeout=self._settings.timeout_seconds, retry=1)
         return client.call(dict(REQUEST_CONTEXT), method, **arguments)

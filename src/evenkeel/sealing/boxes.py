@@ -15,7 +15,7 @@ from evenkeel.core.tls.certificates import CertificateContent, CertificateKind, 
 BOX_BYTES_MAX = 2 * 1024 * 1024
 """Maximum size of a sealed box in bytes; the largest revocation list as PEM in JSON is smaller."""
 
-_SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
+_HPKE_SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 _OVERHEAD_BYTES = 32 + 16
 """Number of bytes that a box adds to its plaintext: the ephemeral public key and the tag."""
 
@@ -70,7 +70,7 @@ class BoxKeyPair:
         if len(box) > BOX_BYTES_MAX:
             raise SealingError(f"the box of {purpose.sha256} has {len(box)} bytes; there may be {BOX_BYTES_MAX}")
         try:
-            inside = _content_decoder.decode(_SUITE.decrypt(box, self._private_key, purpose.info()))
+            inside = _content_decoder.decode(_HPKE_SUITE.decrypt(box, self._private_key, purpose.info()))
         except (
             InvalidTag,
             ValueError,
@@ -106,7 +106,7 @@ def seal_certificate_content(content: CertificateContent, public_key: bytes, pur
     if len(inside) + _OVERHEAD_BYTES > BOX_BYTES_MAX:
         raise SealingError(f"content {content.sha256} has {len(inside)} bytes; a box takes {BOX_BYTES_MAX}")
     try:
-        return _SUITE.encrypt(inside, X25519PublicKey.from_public_bytes(public_key), purpose.info())
+        return _HPKE_SUITE.encrypt(inside, X25519PublicKey.from_public_bytes(public_key), purpose.info())
     except ValueError:  # wrong length, or a low-order point, which gives a constant shared secret
         raise SealingError(f"sealing_key: {len(public_key)} bytes that are no public key of X25519") from None
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from oslo_config import cfg
 
-from evenkeel.cmd.options.neutron_agent_options import NEUTRON_AGENT_OPTIONS, SECTION, open_neutron_agent
+from evenkeel.cmd.options.neutron_agent_options import NEUTRON_AGENT_OPTIONS, NEUTRON_AGENT_SECTION, open_neutron_agent
 from evenkeel.core.devices.device import Attachments, DeviceFacts
 from evenkeel.core.networking.networks import NetworkLayout
 from evenkeel.core.resources.statuses import HaType, RescheduleMode
@@ -27,13 +27,13 @@ class Attached(Routed):
 
 def opened(device: Any, **options: Any) -> Any:
     conf = cfg.ConfigOpts()
-    conf.register_opts(NEUTRON_AGENT_OPTIONS, SECTION)
+    conf.register_opts(NEUTRON_AGENT_OPTIONS, NEUTRON_AGENT_SECTION)
     for name, value in {"host": "h1", "environment_prefix": "p", "device_driver": "bigip"}.items():
         conf.register_opt(cfg.StrOpt(name, default=value))
     conf.register_opt(cfg.IntOpt("environment_group_number", default=1))
     conf([])
     for name, value in options.items():
-        conf.set_override(name, value, SECTION)
+        conf.set_override(name, value, NEUTRON_AGENT_SECTION)
     return open_neutron_agent(conf, device, lambda networks: None)
 
 

@@ -7,7 +7,7 @@ from oslo_config import cfg
 
 from evenkeel.cmd.options.notification_options import (
     NOTIFICATION_OPTIONS,
-    SECTION,
+    NOTIFICATIONS_SECTION,
     notification_settings,
     notifications_enabled,
     open_notifications,
@@ -18,11 +18,11 @@ OWN_BUS = "amqp://guest:guest@own:5672/"
 
 def configured(own: str = OWN_BUS, /, **options: Any) -> cfg.ConfigOpts:
     conf = cfg.ConfigOpts()
-    conf.register_opts(NOTIFICATION_OPTIONS, SECTION)
+    conf.register_opts(NOTIFICATION_OPTIONS, NOTIFICATIONS_SECTION)
     conf.register_opt(cfg.StrOpt("transport_url", default=own))
     conf([])
     for name, value in options.items():
-        conf.set_override(name, value, SECTION)
+        conf.set_override(name, value, NOTIFICATIONS_SECTION)
     return conf
 
 

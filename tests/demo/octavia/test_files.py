@@ -15,7 +15,7 @@ from tests.services.octavia import VERSION
 def test_demo_behind_octavia_without_mariadb_is_refused_with_the_package_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(mariadb, "_PATH", str(tmp_path))
+    monkeypatch.setattr(mariadb, "_SEARCH_PATH", str(tmp_path))
     home = tmp_path / "demo"
     assert main(["--octavia", "--once", "--directory", str(home)]) == 2
     told = capsys.readouterr().err

@@ -46,7 +46,7 @@ class FakeDevice:
             raise PartitionUnknown(name)
         return wire.PartitionConfig(name=name, epoch=self.epoch, load_balancers=CHANGE.load_balancers)
 
-    async def guard(self, name: str, wanted: wire.GuardState) -> wire.GuardState:
+    async def take_over(self, name: str, wanted: wire.GuardState) -> wire.GuardState:
         if wanted.epoch < self.epoch:
             raise StaleOwner(name, self.epoch)
         self.epoch = wanted.epoch
@@ -55,7 +55,7 @@ class FakeDevice:
     async def change(self, name: str, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
         if self.error:
             raise self.error
-        await self.guard(name, wire.GuardState(epoch=change.epoch))
+        await self.take_over(name, wire.GuardState(epoch=change.epoch))
         await self.go_on.wait()
         self.changes.append((change, complete))
         outcomes = tuple(

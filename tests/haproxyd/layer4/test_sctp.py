@@ -15,7 +15,7 @@ from evenkeel.haproxyd.health.sctp_probe import (
     ABORT,
     INIT,
     INIT_ACK,
-    PROTOCOL,
+    SCTP_PROTOCOL_NUMBER,
     SctpProbe,
     build_packet,
     crc32c,
@@ -37,7 +37,7 @@ def raw(namespace: str, address: str = "") -> socket.socket:
     """A raw socket for SCTP in the namespace, which sees what is sent to the address."""
 
     def opened() -> socket.socket:
-        made = socket.socket(socket.AF_INET, socket.SOCK_RAW, PROTOCOL)
+        made = socket.socket(socket.AF_INET, socket.SOCK_RAW, SCTP_PROTOCOL_NUMBER)
         made.setblocking(False)
         if address:
             made.bind((address, 0))

@@ -46,7 +46,7 @@ async def test_a_takeover_is_answered_only_after_the_older_owners_change_has_lan
         with held_up(monkeypatch, "append") as (reached, go_on):
             change = asyncio.create_task(site.patch("p", load_balancer("lb", vip, a, revision=2)))
             await eventually(reached.is_set)
-            takeover = asyncio.create_task(site.guard("p", 5))
+            takeover = asyncio.create_task(site.take_over("p", 5))
             await eventually(lambda: site.partitions.get("p").epoch == 5)
             await asyncio.to_thread(site.partitions.get("p").trim_log)  # something else has had its turn
             assert not takeover.done()
@@ -66,10 +66,10 @@ async def test_a_takeover_does_not_wait_for_ever(monkeypatch):
             await eventually(reached.is_set)
             for _ in range(2):
                 with pytest.raises(PartitionBusy, match="an older owner is still under way"):
-                    await site.guard("p", 5)
+                    await site.take_over("p", 5)
             go_on.set()
             await change
-        assert (await site.guard("p", 5)).epoch == 5
+        assert (await site.take_over("p", 5)).epoch == 5
 
 
 async def test_a_haproxy_that_dies_while_a_change_is_written_is_started_again(monkeypatch):

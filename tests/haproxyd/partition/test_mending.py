@@ -148,7 +148,7 @@ async def test_a_haproxy_of_which_everything_was_lost_goes_on_until_its_owner_ha
             shutil.rmtree(site.settings.state_dir)
             await site.restart()
             assert site.partitions.names() == ()
-            await site.guard("p", 1)
+            await site.take_over("p", 1)
             await site.partitions.restore_missing_files()
             await traffic.more(20)
             receipt = await site.put("p", *both)
@@ -240,7 +240,7 @@ async def test_a_haproxy_that_is_being_started_has_lost_nothing(slow_haproxy: tu
     program, begins = slow_haproxy
     async with world(haproxy=program) as site:
         a, vip = await site.member("a"), free_vip()
-        await site.guard("p", 1)
+        await site.take_over("p", 1)
         first = asyncio.create_task(site.put("p", load_balancer("lb", vip, a)))
         supervisor = site.partitions.get("p")
         await eventually(lambda: supervisor.is_running)
@@ -272,7 +272,7 @@ async def test_a_haproxy_that_has_just_ended_has_lost_nothing() -> None:
 
 async def test_a_guard_that_is_being_written_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     async with world() as site:
-        await site.guard("p", 1)
+        await site.take_over("p", 1)
         files, write, found = files_of(site.partitions.get("p")), storage_module.write_file, []
 
         def write_slowly(*details: object, **how: object) -> None:
@@ -280,14 +280,14 @@ async def test_a_guard_that_is_being_written_is_not_missing(monkeypatch: pytest.
             found.append(files.describe_missing_files())
 
         monkeypatch.setattr(storage_module, "write_file", write_slowly)
-        await site.guard("p", 2)
+        await site.take_over("p", 2)
         assert set(found) == {""}
         assert files.describe_missing_files() == ""
 
 
 async def test_nothing_is_reported_as_put_back_before_a_partition_has_begun() -> None:
     async with world() as site:
-        await site.guard("p", 1)
+        await site.take_over("p", 1)
         supervisor = site.partitions.get("p")
         await eventually(lambda: supervisor._task is None or supervisor._task.done())
         site.news.clear()

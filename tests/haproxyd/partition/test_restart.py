@@ -36,7 +36,7 @@ async def main():
     partitions = PartitionManager(settings)
     await partitions.start()
     wishes = msgspec.json.decode(sys.argv[4], type=list[wire.LoadBalancerConfig])
-    guard = await partitions.guard("p", wire.GuardState(epoch=1, session_id="session-1"))
+    guard = await partitions.take_over("p", wire.GuardState(epoch=1, session_id="session-1"))
     while True:
         for config in wishes:
             change = wire.PartitionChange(
@@ -223,7 +223,7 @@ async def test_without_a_program_haproxys_go_on_and_those_that_end_are_started_w
         # settled: the neighbour may never be touched; the guard is an action
         await eventually(lambda: "no such program" in supervisor.problem)
         assert await get(vips["goes_on"]) == "a"
-        assert (await site.guard("ends", 2)).epoch == 2
+        assert (await site.take_over("ends", 2)).epoch == 2
         (site.directory / "elsewhere").rename(program)
         await site.partitions.maintain()
         assert site.partitions.problem == ""
@@ -239,7 +239,7 @@ async def test_changes_wait_until_the_daemon_has_looked_what_runs():
         site.partitions.get("p")._started = False
         with pytest.raises(PartitionBusy, match="the daemon is beginning"):
             await site.put("p", load_balancer("lb", vip, a))
-        assert (await site.guard("p", 2)).epoch == 2
+        assert (await site.take_over("p", 2)).epoch == 2
 
 
 async def test_a_haproxy_whose_socket_was_removed_is_replaced():

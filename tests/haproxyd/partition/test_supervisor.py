@@ -56,9 +56,9 @@ async def test_every_kind_of_change_under_traffic_loses_nothing():
 
 async def test_the_guard_refuses_whoever_is_older_and_outlives_the_daemon():
     async with world() as site:
-        assert (await site.guard("p", 5)).epoch == 5
+        assert (await site.take_over("p", 5)).epoch == 5
         with pytest.raises(StaleOwner):
-            await site.guard("p", 4)
+            await site.take_over("p", 4)
         await site.restart()
         with pytest.raises(StaleOwner) as refusal:
             await site.put("p", epoch=4)
@@ -74,7 +74,7 @@ async def test_change_that_waits_while_the_guard_moves_is_refused():
             asyncio.create_task(site.patch("p", load_balancer(name, free_vip(), a))) for name in ("one", "two", "three")
         ]
         await eventually(lambda: "p" in site.partitions.names())
-        await site.guard("p", 2)
+        await site.take_over("p", 2)
         results = await asyncio.gather(*waiting, return_exceptions=True)
         held = site.partitions.get("p").held
         for name, result in zip(("one", "two", "three"), results, strict=True):
@@ -367,7 +367,7 @@ async def test_a_request_that_makes_no_sense_is_refused_whole(change, complete, 
 async def test_names_of_partitions_cannot_leave_their_folder():
     async with world() as site:
         with pytest.raises(InvalidChange, match="partition name"):
-            await site.guard("../p", 1)
+            await site.take_over("../p", 1)
 
 
 async def test_only_the_current_worker_speaks_for_a_partition():
@@ -395,6 +395,6 @@ async def test_only_the_current_worker_speaks_for_a_partition():
 
 async def test_a_new_owner_learns_that_a_partition_is_empty():
     async with world() as site:
-        assert (await site.guard("p", 1)).empty
+        assert (await site.take_over("p", 1)).empty
         await site.put("p", load_balancer("lb", free_vip(), await site.member("a")))
-        assert not (await site.guard("p", 2)).empty
+        assert not (await site.take_over("p", 2)).empty

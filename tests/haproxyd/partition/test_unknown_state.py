@@ -123,7 +123,7 @@ async def test_nothing_is_taken_off_if_it_cannot_be_found_where_an_unknown_hapro
         one = load_balancer("x", vip, await site.member("a"))
         await site.put("p", one)
         await state_directory_lost(site, monkeypatch)
-        await site.guard("p", 1)
+        await site.take_over("p", 1)
         layout = site.partitions.get("p")._runner._layout
         hidden = layout.worker_socket.with_suffix(".hidden")
         layout.worker_socket.rename(hidden)

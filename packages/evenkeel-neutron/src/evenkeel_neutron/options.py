@@ -7,7 +7,7 @@ from oslo_config import cfg
 
 from evenkeel_neutron.forwarding import ForwarderSettings
 
-GROUP = "evenkeel"
+OPTION_GROUP = "evenkeel"
 OPTIONS: list[Any] = [
     cfg.ListOpt(
         "controllers",
@@ -24,22 +24,24 @@ OPTIONS: list[Any] = [
 
 def list_opts() -> list[tuple[str, list[Any]]]:
     """Return the options for ``oslo-config-generator``."""
-    return [(GROUP, OPTIONS)]
+    return [(OPTION_GROUP, OPTIONS)]
 
 
 def register_opts(conf: Any) -> None:
     """Register the options in a configuration."""
-    conf.register_opts(OPTIONS, group=GROUP)
+    conf.register_opts(OPTIONS, group=OPTION_GROUP)
 
 
 def parse_settings(conf: Any) -> ForwarderSettings:
     """Return the settings. Raises :class:`ValueError` without a controller, and for a controller that is no
     root URL.
     """
-    options = conf[GROUP]
+    options = conf[OPTION_GROUP]
     urls = tuple(_root_url(url) for url in options.controllers)
     if not urls:
-        raise ValueError(f"[{GROUP}] controllers: at least one root URL is needed, such as http://127.0.0.1:9876")
+        raise ValueError(
+            f"[{OPTION_GROUP}] controllers: at least one root URL is needed, such as http://127.0.0.1:9876"
+        )
     return ForwarderSettings(
         urls=urls,
         ca_file=options.ca_file,
@@ -51,5 +53,7 @@ def parse_settings(conf: Any) -> ForwarderSettings:
 def _root_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise ValueError(f"[{GROUP}] controllers: {url!r} is no root URL such as https://controller-1.example.net:9876")
+        raise ValueError(
+            f"[{OPTION_GROUP}] controllers: {url!r} is no root URL such as https://controller-1.example.net:9876"
+        )
     return f"{parts.scheme}://{parts.netloc}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenkeel_octavia import __version__, check, registration
-from evenkeel_octavia.controllers import ControllerError, Controllers
+from evenkeel_octavia.controllers import ControllerError, ControllersClient
 from evenkeel_octavia.settings import MisconfiguredError
 
 EXIT_MISCONFIGURED = 2
@@ -129,7 +129,7 @@ def _run_leftovers(arguments: argparse.Namespace) -> int:
     from evenkeel_octavia.rows import OctaviaRows
 
     conf = _read_configuration(arguments)
-    client = Controllers(options.parse_endpoint(conf))
+    client = ControllersClient(options.parse_endpoint(conf))
     mirror = ControllersMirror(client, seconds=options.register_options(conf).request_timeout)
     code = 0
     for provider, environment in options.parse_environments(conf).items():
@@ -161,7 +161,7 @@ def _run_take_over(arguments: argparse.Namespace) -> int:
             f"--provider {arguments.provider} is not allowed; allowed are those of [evenkeel] providers:"
             f" {', '.join(sorted(environments))}"
         )
-    client, seconds = Controllers(options.parse_endpoint(conf)), options.register_options(conf).request_timeout
+    client, seconds = ControllersClient(options.parse_endpoint(conf)), options.register_options(conf).request_timeout
 
     def check(environment: str, body: Any) -> None:
         asked = {"provider": environment, "operation": "create", "kind": "loadbalancer", "object": body}

@@ -110,14 +110,14 @@ class RecurringTask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Refusal:
+class _RefusedContent:
     """The controllers refused a load balancer for good."""
 
     digest: str
     """Digest of the refused content."""
 
 
-_ReportedOutcome = MirroredStatus | _Refusal | None
+_ReportedOutcome = MirroredStatus | _RefusedContent | None
 """Outcome to report for a load balancer: its statuses, or that it was refused; None: it was deleted."""
 
 
@@ -278,9 +278,11 @@ class Agent:
         if failures and len(failures) == len(found):
             raise failures[0]  # the controllers are ill, not a load balancer
         tried = zip(snapshot.trees, found, strict=True)
-        return {id: each for id, each in tried if isinstance(each, _Refusal)}
+        return {id: each for id, each in tried if isinstance(each, _RefusedContent)}
 
-    def _try_to_write(self, tree: LoadBalancerTree, seconds: float, is_drift: bool) -> _Refusal | Exception | None:
+    def _try_to_write(
+        self, tree: LoadBalancerTree, seconds: float, is_drift: bool
+    ) -> _RefusedContent | Exception | None:
         """Write one load balancer, or delete it. Returns the refusal if it is refused for good, or the error if it
         failed and is tried again later; None: it was written, or a newer state will be.
         """
@@ -311,7 +313,7 @@ class Agent:
         self._mirror.put(tree.id, WrittenState(snapshot=seconds, digest=digest, change=tree.change), body)
         return digest
 
-    def _mirror_body(self, tree: LoadBalancerTree) -> convert.Body:
+    def _mirror_body(self, tree: LoadBalancerTree) -> convert.RequestBody:
         return {**convert.loadbalancer_body(tree), "provider": self._environment_of(tree)}
 
     def _environment_of(self, tree: LoadBalancerTree) -> str:
@@ -321,7 +323,9 @@ class Agent:
         """Return the digest of the load balancer's content as the agent writes it to the controllers."""
         return convert.body_digest(self._mirror_body(tree))
 
-    def _handle_refusal(self, tree: LoadBalancerTree, seconds: float, refusal: RequestRefused) -> _Refusal | None:
+    def _handle_refusal(
+        self, tree: LoadBalancerTree, seconds: float, refusal: RequestRefused
+    ) -> _RefusedContent | None:
         """Return the refusal if it is final; None if the controllers have a newer state or are deleting the load
         balancer. Raises ``refusal`` if it may be temporary.
         """
@@ -336,7 +340,7 @@ class Agent:
         if refusal.status not in _FINAL_REFUSAL_STATUSES or tree.is_leaving:
             raise refusal
         LOG.warning("load balancer %s is refused: %s", tree.id, refusal.message)
-        return _Refusal(digest=self.content_digest(tree))
+        return _RefusedContent(digest=self.content_digest(tree))
 
     def _advance_snapshots(self, written: float, refused: float) -> None:
         """Make later snapshots newer than ``written``, the time of the controllers' state, for which time ``refused``
@@ -393,8 +397,8 @@ class Agent:
                     found.append(self._build_report(tree, outcome))
         return found
 
-    def _build_report(self, tree: LoadBalancerTree, outcome: MirroredStatus | _Refusal) -> StatusReport:
-        if isinstance(outcome, _Refusal):
+    def _build_report(self, tree: LoadBalancerTree, outcome: MirroredStatus | _RefusedContent) -> StatusReport:
+        if isinstance(outcome, _RefusedContent):
             return reports.report_refused(tree)
         return reports.report_applied(tree, outcome, with_operating=self._reports_operating)
 

@@ -6,7 +6,7 @@ from importlib import metadata
 from typing import Any, NamedTuple
 
 from evenkeel_octavia import __version__
-from evenkeel_octavia.controllers import MIRROR_API_PATH, ControllerError, Controllers, RequestRefused
+from evenkeel_octavia.controllers import MIRROR_API_PATH, ControllerError, ControllersClient, RequestRefused
 from evenkeel_octavia.settings import ControllersEndpoint
 
 DRIVERS_GROUP = "octavia.api.drivers"
@@ -88,7 +88,9 @@ def check_entry_points(
 def check_controllers(endpoint: ControllersEndpoint) -> Iterator[CheckFinding]:
     """Yield a finding for each controller: whether it answers and accepts the credential."""
     for url in endpoint.urls:
-        client = Controllers(ControllersEndpoint(urls=(url,), ca_file=endpoint.ca_file, credential=endpoint.credential))
+        client = ControllersClient(
+            ControllersEndpoint(urls=(url,), ca_file=endpoint.ca_file, credential=endpoint.credential)
+        )
         try:
             client.call(
                 "GET", "/environments", seconds=CONTROLLER_TIMEOUT_SECONDS, root=MIRROR_API_PATH.rpartition("/")[0]
@@ -103,7 +105,7 @@ def check_controllers(endpoint: ControllersEndpoint) -> Iterator[CheckFinding]:
             client.close()
 
 
-def check_environment(client: Controllers, provider: str, name: str) -> Iterator[CheckFinding]:
+def check_environment(client: ControllersClient, provider: str, name: str) -> Iterator[CheckFinding]:
     """Yield a finding: whether the controllers have the environment and let Octavia use the mirror API."""
     try:
         query = {"provider": name}
@@ -134,7 +136,7 @@ def all_findings(conf: Any) -> Iterator[CheckFinding]:
     )
     endpoint = options.parse_endpoint(conf)
     yield from check_controllers(endpoint)
-    client = Controllers(endpoint)
+    client = ControllersClient(endpoint)
     for provider, name in environments.items():
         yield from check_environment(client, provider, name)
     client.close()

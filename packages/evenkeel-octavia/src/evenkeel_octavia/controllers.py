@@ -46,7 +46,7 @@ class RequestRefused(ControllerError):
         self.reason = reason
 
 
-class _Answer:
+class _ControllerAnswer:
     """Status and decoded JSON body of a response."""
 
     def __init__(self, status: int, body: Any) -> None:
@@ -70,7 +70,7 @@ class _Answer:
         return str(body.get("debuginfo") or "")
 
 
-class Controllers:
+class ControllersClient:
     """HTTP client of all controllers of one endpoint. Thread-safe."""
 
     def __init__(self, endpoint: ControllersEndpoint) -> None:
@@ -136,13 +136,15 @@ class Controllers:
         first = self._preferred
         return [*self.urls[first:], *self.urls[:first]]
 
-    def _request_with_login(self, url: str, method: str, target: str, body: object, deadline: float) -> _Answer:
+    def _request_with_login(
+        self, url: str, method: str, target: str, body: object, deadline: float
+    ) -> _ControllerAnswer:
         answer = self._request_once(url, method, target, body, deadline)
         if answer.status == 401 and self._get_credential().renew():
             answer = self._request_once(url, method, target, body, deadline)
         return answer
 
-    def _request_once(self, url: str, method: str, target: str, body: object, deadline: float) -> _Answer:
+    def _request_once(self, url: str, method: str, target: str, body: object, deadline: float) -> _ControllerAnswer:
         data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         headers = {
             "User-Agent": f"evenkeel-octavia/{__version__}",
@@ -168,7 +170,7 @@ class Controllers:
         data: bytes | None,
         headers: dict[str, str],
         deadline: float,
-    ) -> _Answer:
+    ) -> _ControllerAnswer:
         try:
             _limit_time(connection, deadline)
             connection.request(method, target, data, headers)
@@ -182,7 +184,7 @@ class Controllers:
             connection.close()
         else:
             self._keep_connection(url, connection)
-        return _Answer(response.status, json.loads(text) if text else None)
+        return _ControllerAnswer(response.status, json.loads(text) if text else None)
 
     def _take_idle_connection(self, url: str) -> http.client.HTTPConnection | None:
         with self._lock:
@@ -250,14 +252,14 @@ def _error_reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-_clients_by_process: dict[tuple[int, ControllersEndpoint], Controllers] = {}
+_clients_by_process: dict[tuple[int, ControllersEndpoint], ControllersClient] = {}
 _clients_lock = threading.Lock()
 os.register_at_fork(after_in_child=lambda: globals().update(_clients_by_process={}, _clients_lock=threading.Lock()))
 
 
-def shared_client(endpoint: ControllersEndpoint) -> Controllers:
+def shared_client(endpoint: ControllersEndpoint) -> ControllersClient:
     """Return this process's client of an endpoint. A forked process gets a new one, because TLS connections cannot be
     shared.
     """
     with _clients_lock:
-        return _clients_by_process.setdefault((os.getpid(), endpoint), Controllers(endpoint))
+        return _clients_by_process.setdefault((os.getpid(), endpoint), ControllersClient(endpoint))

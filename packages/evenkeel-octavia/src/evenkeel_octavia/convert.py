@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from evenkeel_octavia.trees import LoadBalancerTree, Row
+from evenkeel_octavia.trees import DatabaseRow, LoadBalancerTree
 
-Body = dict[str, Any]
+RequestBody = dict[str, Any]
 _DELETION_STATUSES = frozenset(("PENDING_DELETE", "DELETED"))
 
 # attribute of the body -> column of Octavia's table, where the names differ; all others have the column's name
@@ -70,7 +70,7 @@ def body_digest(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def loadbalancer_body(tree: LoadBalancerTree) -> Body:
+def loadbalancer_body(tree: LoadBalancerTree) -> RequestBody:
     """Build the body of a fully populated create of a load balancer, with an id in every object.
 
     Pools are listed once, in ``pools``; listeners and L7 policies refer to them by id.
@@ -95,7 +95,7 @@ def loadbalancer_body(tree: LoadBalancerTree) -> Body:
     return {name: value for name, value in body.items() if not _is_absent(value)}
 
 
-def _listener_body(tree: LoadBalancerTree, row: Row, pool_ids: set[str]) -> Body:
+def _listener_body(tree: LoadBalancerTree, row: DatabaseRow, pool_ids: set[str]) -> RequestBody:
     body = _common_attributes(tree, row, _LISTENER_ATTRIBUTES, _LISTENER_RENAMED)
     body["default_pool_id"] = row["default_pool_id"] if row["default_pool_id"] in pool_ids else None
     body["sni_container_refs"] = list(tree.sni_refs.get(row["id"], ()))
@@ -108,7 +108,7 @@ def _listener_body(tree: LoadBalancerTree, row: Row, pool_ids: set[str]) -> Body
     return {name: value for name, value in body.items() if not _is_absent(value)}
 
 
-def _l7policy_body(tree: LoadBalancerTree, row: Row, position: int, pool_ids: set[str]) -> Body | None:
+def _l7policy_body(tree: LoadBalancerTree, row: DatabaseRow, position: int, pool_ids: set[str]) -> RequestBody | None:
     """Build the body of an L7 policy; None if the policy's pool is deleted, and the policy therefore without effect."""
     body = _common_attributes(tree, row, _L7POLICY_ATTRIBUTES, _ENABLED_RENAMED)
     pool = row["redirect_pool_id"]
@@ -125,7 +125,7 @@ def _l7policy_body(tree: LoadBalancerTree, row: Row, position: int, pool_ids: se
     return body | ({"rules": rules} if rules else {})
 
 
-def _pool_body(tree: LoadBalancerTree, row: Row) -> Body:
+def _pool_body(tree: LoadBalancerTree, row: DatabaseRow) -> RequestBody:
     body = _common_attributes(tree, row, _POOL_ATTRIBUTES, _POOL_RENAMED)
     if (persistence := tree.persistences.get(row["id"])) is not None:
         body["session_persistence"] = _present_attributes(persistence, _PERSISTENCE_ATTRIBUTES)
@@ -138,12 +138,14 @@ def _pool_body(tree: LoadBalancerTree, row: Row) -> Body:
     return body | ({"members": members} if members else {})
 
 
-def _member_body(tree: LoadBalancerTree, row: Row) -> Body:
+def _member_body(tree: LoadBalancerTree, row: DatabaseRow) -> RequestBody:
     body = _common_attributes(tree, row, _MEMBER_ATTRIBUTES, _MEMBER_RENAMED)
     return body | ({"request_sriov": True} if row.get("vnic_type") == "direct" else {})
 
 
-def _common_attributes(tree: LoadBalancerTree, row: Row, names: Iterable[str], renamed: Mapping[str, str]) -> Body:
+def _common_attributes(
+    tree: LoadBalancerTree, row: DatabaseRow, names: Iterable[str], renamed: Mapping[str, str]
+) -> RequestBody:
     """Return id, project, tags and the named attributes of a row."""
     body = {
         "id": row["id"],
@@ -155,11 +157,11 @@ def _common_attributes(tree: LoadBalancerTree, row: Row, names: Iterable[str], r
     return body | ({"tags": list(tags)} if tags else {})
 
 
-def _present_attributes(row: Row, names: Iterable[str]) -> Body:
+def _present_attributes(row: DatabaseRow, names: Iterable[str]) -> RequestBody:
     return {name: row[name] for name in names if not _is_absent(row.get(name))}
 
 
-def _renamed_attributes(row: Row, renamed: Mapping[str, str]) -> Body:
+def _renamed_attributes(row: DatabaseRow, renamed: Mapping[str, str]) -> RequestBody:
     return {name: row[column] for name, column in renamed.items() if not _is_absent(row.get(column))}
 
 
@@ -168,7 +170,7 @@ def _is_absent(value: object) -> bool:
     return value is None or (isinstance(value, list | tuple | dict) and not value)
 
 
-def _is_not_deleted(row: Row) -> bool:
+def _is_not_deleted(row: DatabaseRow) -> bool:
     return row["provisioning_status"] not in _DELETION_STATUSES
 
 
@@ -215,7 +217,7 @@ _CHILD_ATTRIBUTES = {
 }
 
 
-def object_body(kind: str, values: Mapping[str, Any], *, with_children: bool = True) -> Body:
+def object_body(kind: str, values: Mapping[str, Any], *, with_children: bool = True) -> RequestBody:
     """Convert an object of octavia-lib, given as its ``to_dict(recurse=True)``, to its part of a load balancer's body,
     without certificates and keys in clear text.
     """
@@ -223,7 +225,7 @@ def object_body(kind: str, values: Mapping[str, Any], *, with_children: bool = T
     return _flatten_pools(body, values) if kind == "loadbalancer" else body
 
 
-def vip_port_body(project_id: str, vip: Mapping[str, Any], additional_vips: Iterable[Mapping[str, Any]]) -> Body:
+def vip_port_body(project_id: str, vip: Mapping[str, Any], additional_vips: Iterable[Mapping[str, Any]]) -> RequestBody:
     """Build the request for a VIP's port from the dictionaries that Octavia passes to ``create_vip_port``:
     the VIP's, and those of the additional VIPs.
     """
@@ -234,7 +236,7 @@ def vip_port_body(project_id: str, vip: Mapping[str, Any], additional_vips: Iter
     return body | ({"additional_vips": additional} if additional else {})
 
 
-def complete_vips(vip: Mapping[str, Any], port: Mapping[str, Any]) -> tuple[Body, list[Body]]:
+def complete_vips(vip: Mapping[str, Any], port: Mapping[str, Any]) -> tuple[RequestBody, list[RequestBody]]:
     """Return Octavia's dictionary of the VIP and those of the additional VIPs, completed by the addresses and
     ids of the created port.
     """
@@ -249,7 +251,7 @@ def complete_vips(vip: Mapping[str, Any], port: Mapping[str, Any]) -> tuple[Body
     ]
 
 
-def changed_body(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Body:
+def changed_body(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> RequestBody:
     """Convert an object of octavia-lib as it will be after a change, without children. ``new``: only the changed
     attributes.
     """
@@ -269,10 +271,12 @@ def pool_protocol(values: Mapping[str, Any]) -> str | None:
     return str(pool["protocol"]) if isinstance(pool, Mapping) and pool.get("protocol") else None
 
 
-def _convert_object(kind: str, values: Mapping[str, Any], *, with_children: bool) -> Body:
+def _convert_object(kind: str, values: Mapping[str, Any], *, with_children: bool) -> RequestBody:
     children = _CHILD_ATTRIBUTES.get(kind, {})
     left_out = {*_SECRET_ATTRIBUTES, *_NOT_COPIED_ATTRIBUTES, *children, _ID_ATTRIBUTE_BY_KIND[kind], "default_pool"}
-    body: Body = {name: value for name, value in values.items() if name not in left_out and not _is_absent(value)}
+    body: RequestBody = {
+        name: value for name, value in values.items() if name not in left_out and not _is_absent(value)
+    }
     if not _is_absent(values.get(_ID_ATTRIBUTE_BY_KIND[kind])):
         body["id"] = values[_ID_ATTRIBUTE_BY_KIND[kind]]
     if kind != "loadbalancer":
@@ -293,7 +297,7 @@ def _convert_children(kind: str, values: Any) -> Any:
     return _convert_object(kind, values, with_children=True)
 
 
-def _flatten_pools(body: Body, values: Mapping[str, Any]) -> Body:
+def _flatten_pools(body: RequestBody, values: Mapping[str, Any]) -> RequestBody:
     """Return the body of a load balancer with the pools of its listeners moved to ``pools``, and the metadata of flavor
     and availability zone under the mirror API's names.
     """

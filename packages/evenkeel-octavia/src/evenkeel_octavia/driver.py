@@ -188,7 +188,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         answer = self._call_controllers("GET", f"/{kind}-metadata", query={"provider": self._environment()}) or {}
         return {str(each["name"]): str(each["description"]) for each in answer.get("metadata", ())}
 
-    def _check_new(self, kind: str, values: convert.Body, **context: str | None) -> None:
+    def _check_new(self, kind: str, values: convert.RequestBody, **context: str | None) -> None:
         self._check_object(
             "create", kind, convert.object_body(kind, values), **convert.parent_ids(kind, values), **context
         )
@@ -198,7 +198,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
         above = convert.parent_ids(kind, {**before, **changes})
         self._check_object("update", kind, convert.changed_body(kind, before, changes), **above)
 
-    def _check_object(self, operation: str, kind: str, body: convert.Body, **context: str | None) -> None:
+    def _check_object(self, operation: str, kind: str, body: convert.RequestBody, **context: str | None) -> None:
         environment = self._environment()
         if kind == "loadbalancer" and operation != "failover":
             body = {**body, "provider": environment}
@@ -243,7 +243,7 @@ class EvenKeelDriver(provider_base.ProviderDriver):  # type: ignore[misc]
             raise _driver_error(_NOT_REACHABLE_TEXT, str(error)) from error
 
 
-def _body_with_children(kind: str, provider_object: Any) -> convert.Body:
+def _body_with_children(kind: str, provider_object: Any) -> convert.RequestBody:
     return convert.object_body(kind, provider_object.to_dict(recurse=True))
 
 

@@ -15,7 +15,7 @@ from evenkeel_octavia.mirror import Mirror
 LOG = logging.getLogger(__name__)
 
 
-class Leases:
+class EnvironmentLeases:
     """Leases by which this agent, of several hosts' agents, is the active one for environments."""
 
     def __init__(

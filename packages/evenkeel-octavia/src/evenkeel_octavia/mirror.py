@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
-from evenkeel_octavia.controllers import Controllers, RequestRefused
-from evenkeel_octavia.convert import Body
+from evenkeel_octavia.controllers import ControllersClient, RequestRefused
+from evenkeel_octavia.convert import RequestBody
 from evenkeel_octavia.drift import ListedLoadBalancer
 from evenkeel_octavia.reports import MirroredStatus, parse_status
 
@@ -41,7 +41,7 @@ class StatusChanges(NamedTuple):
 class Mirror(Protocol):
     """Copies of Octavia's load balancers at the controllers. All methods raise ControllerError."""
 
-    def put(self, id: str, written: WrittenState, body: Body) -> None: ...
+    def put(self, id: str, written: WrittenState, body: RequestBody) -> None: ...
 
     def delete(self, id: str, environment: str, snapshot: float) -> None: ...
 
@@ -63,11 +63,11 @@ class Mirror(Protocol):
 class ControllersMirror:
     """Copies of Octavia's load balancers at the controllers, over HTTP. All methods raise ControllerError."""
 
-    def __init__(self, controllers: Controllers, *, seconds: float) -> None:
+    def __init__(self, controllers: ControllersClient, *, seconds: float) -> None:
         self._controllers = controllers
         self._seconds = seconds
 
-    def put(self, id: str, written: WrittenState, body: Body) -> None:
+    def put(self, id: str, written: WrittenState, body: RequestBody) -> None:
         """Write a load balancer with all its children; a repetition changes nothing."""
         self._call_mirror("PUT", _load_balancer_path(id), body={**written._asdict(), "loadbalancer": body})
 

@@ -11,7 +11,7 @@ from oslo_config import cfg
 from evenkeel_octavia.credentials import KeystoneCredential, PasswordCredential
 from evenkeel_octavia.settings import AgentSettings, ControllersEndpoint, MisconfiguredError, NoCredential
 
-GROUP = "evenkeel"
+OPTION_GROUP = "evenkeel"
 DEFAULT_PROVIDERS = {"evenkeel": "evenkeel"}
 
 DRIVER_AGENT, DATABASE = "driver-agent", "database"
@@ -118,14 +118,14 @@ _registration = threading.Lock()
 
 def list_opts() -> list[tuple[str, list[Any]]]:
     """Return the options for oslo-config-generator, by group."""
-    return [(GROUP, OPTIONS)]
+    return [(OPTION_GROUP, OPTIONS)]
 
 
 def register_options(conf: Any) -> Any:
     """Register the options with ``conf`` and return their group."""
     with _registration:
-        conf.register_opts(OPTIONS, group=GROUP)
-    return conf[GROUP]
+        conf.register_opts(OPTIONS, group=OPTION_GROUP)
+    return conf[OPTION_GROUP]
 
 
 def parse_endpoint(conf: Any) -> ControllersEndpoint:
@@ -147,13 +147,13 @@ def parse_endpoint(conf: Any) -> ControllersEndpoint:
 
 
 def _credential_factory(conf: Any) -> Any:
-    group = conf[GROUP]
+    group = conf[OPTION_GROUP]
     if group.api_username:
         if not group.api_password_file:
             raise MisconfiguredError("[evenkeel] api_password_file is not set: api_username needs it")
         return PasswordCredential(group.api_username, Path(group.api_password_file))
-    if KeystoneCredential.is_configured(conf, GROUP):
-        return KeystoneCredential(conf, GROUP)
+    if KeystoneCredential.is_configured(conf, OPTION_GROUP):
+        return KeystoneCredential(conf, OPTION_GROUP)
     return NoCredential()
 
 

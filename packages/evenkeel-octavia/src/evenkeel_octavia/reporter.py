@@ -18,7 +18,7 @@ class UnreportedError(ReportError):
 
 def make_reporter(conf: Any) -> "DriverAgentReporter | DatabaseReporter":
     """Return the reporter that the option ``report_by`` names."""
-    if conf[options.GROUP].report_by == options.DATABASE:
+    if conf[options.OPTION_GROUP].report_by == options.DATABASE:
         return DatabaseReporter()
     return DriverAgentReporter(conf.driver_agent)
 

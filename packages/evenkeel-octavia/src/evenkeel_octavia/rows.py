@@ -17,7 +17,7 @@ import sqlalchemy
 from octavia.db import api as database
 from octavia.db import base_models, models
 
-from evenkeel_octavia.trees import PENDING_STATUSES, LoadBalancerTree, OctaviaSnapshot, Row
+from evenkeel_octavia.trees import PENDING_STATUSES, DatabaseRow, LoadBalancerTree, OctaviaSnapshot
 
 MAX_PENDING = 10_000
 """Maximum number of pending load balancers that are read at once; the oldest come first."""
@@ -136,7 +136,7 @@ class _LoadBalancerRows:
         self._flavors = self._flavor_metadata()
         self._zones = self._zone_metadata()
 
-    def tree(self, row: Row) -> LoadBalancerTree:
+    def tree(self, row: DatabaseRow) -> LoadBalancerTree:
         """Build the tree of one load balancer from its row and the rows of its objects."""
         id = row["id"]
         listeners, pools = self._listeners.get(id, []), self._pools.get(id, [])
@@ -172,7 +172,7 @@ class _LoadBalancerRows:
         ordered = sorted(self._snis[listener], key=lambda sni: (sni["position"] or 0, sni["tls_container_id"]))
         return tuple(sni["tls_container_id"] for sni in ordered)
 
-    def _read_rows(self, model: Any, column: str, keys: Collection[str]) -> list[Row]:
+    def _read_rows(self, model: Any, column: str, keys: Collection[str]) -> list[DatabaseRow]:
         """Read the rows whose ``column`` is one of ``keys``, sorted by id if the table has one."""
         if not keys:
             return []
@@ -182,13 +182,13 @@ class _LoadBalancerRows:
             query = query.order_by(table.c.id)
         return [dict(row) for row in self._connection.execute(query).mappings()]
 
-    def _read_rows_by(self, model: Any, column: str, keys: Collection[str]) -> Mapping[str, list[Row]]:
+    def _read_rows_by(self, model: Any, column: str, keys: Collection[str]) -> Mapping[str, list[DatabaseRow]]:
         grouped = defaultdict(list)
         for row in self._read_rows(model, column, keys):
             grouped[row[column]].append(row)
         return dict(grouped)
 
-    def _read_rows_if_table(self, model: str, load_balancers: Collection[str]) -> Mapping[str, list[Row]]:
+    def _read_rows_if_table(self, model: str, load_balancers: Collection[str]) -> Mapping[str, list[DatabaseRow]]:
         """Read the rows of these load balancers from a table that some versions of Octavia lack; empty without the
         table.
         """
@@ -213,9 +213,9 @@ def _parse_json(text: str | None) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _row_ids(grouped: Mapping[str, Iterable[Row]]) -> list[str]:
+def _row_ids(grouped: Mapping[str, Iterable[DatabaseRow]]) -> list[str]:
     return [row["id"] for rows in grouped.values() for row in rows]
 
 
-def _rows_below(parents: Iterable[Row], grouped: Mapping[str, list[Row]]) -> list[Row]:
+def _rows_below(parents: Iterable[DatabaseRow], grouped: Mapping[str, list[DatabaseRow]]) -> list[DatabaseRow]:
     return [row for parent in parents for row in grouped.get(parent["id"], ())]

@@ -179,7 +179,7 @@ def run_agent(conf: Any, wait: Callable[[float], bool], holder: str) -> None:
     # Octavia's models take seconds to import; what only checks or supervises does without them
     from evenkeel_octavia import controllers, options
     from evenkeel_octavia.agent import Agent
-    from evenkeel_octavia.leases import Leases
+    from evenkeel_octavia.leases import EnvironmentLeases
     from evenkeel_octavia.mirror import ControllersMirror
     from evenkeel_octavia.reporter import make_reporter
     from evenkeel_octavia.rows import OctaviaRows
@@ -189,7 +189,7 @@ def run_agent(conf: Any, wait: Callable[[float], bool], holder: str) -> None:
     mirror = ControllersMirror(client, seconds=settings.request_seconds)
     # a lease that is answered after it has ended is worth nothing
     leasing = ControllersMirror(client, seconds=settings.lease_seconds * 2 / 3)
-    leases = Leases(
+    leases = EnvironmentLeases(
         leasing,
         sorted(settings.environments.values()),
         holder=holder,

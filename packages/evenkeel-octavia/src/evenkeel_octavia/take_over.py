@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Protocol
 
-from evenkeel_octavia.convert import Body, loadbalancer_body
+from evenkeel_octavia.convert import RequestBody, loadbalancer_body
 from evenkeel_octavia.mirror import Mirror
 from evenkeel_octavia.trees import PENDING_STATUSES, OctaviaSnapshot
 
@@ -81,7 +81,7 @@ class AmphoraPorts(Protocol):
         ...
 
 
-DeviceCheck = Callable[[str, Body], None]
+DeviceCheck = Callable[[str, RequestBody], None]
 """Has a controller check whether an environment's devices can have a load balancer. Raises ControllerError if not."""
 
 

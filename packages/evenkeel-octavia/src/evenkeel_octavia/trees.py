@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-Row = Mapping[str, Any]
+DatabaseRow = Mapping[str, Any]
 """Values of one row of Octavia's database, by column name."""
 
 PENDING_STATUSES = frozenset(("PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE"))
@@ -16,26 +16,26 @@ OBJECT_KINDS = ("members", "healthmonitors", "pools", "l7rules", "l7policies", "
 class LoadBalancerTree:
     """All rows of one load balancer in Octavia's database, read in one snapshot; sorted by id."""
 
-    loadbalancer: Row
-    vip: Row | None = None
-    additional_vips: tuple[Row, ...] = ()
+    loadbalancer: DatabaseRow
+    vip: DatabaseRow | None = None
+    additional_vips: tuple[DatabaseRow, ...] = ()
     security_groups: tuple[str, ...] = ()
     flavor: Mapping[str, Any] | None = None
     """Metadata of the load balancer's flavor; None if it has none."""
     zone: Mapping[str, Any] | None = None
     """Metadata of the load balancer's availability zone; None if it has none."""
-    listeners: tuple[Row, ...] = ()
+    listeners: tuple[DatabaseRow, ...] = ()
     sni_refs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """References of SNI certificates by listener id, in order of position."""
     cidrs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Networks of allowed clients by listener id."""
-    pools: tuple[Row, ...] = ()
-    persistences: Mapping[str, Row] = field(default_factory=dict)
+    pools: tuple[DatabaseRow, ...] = ()
+    persistences: Mapping[str, DatabaseRow] = field(default_factory=dict)
     """Row of the session persistence by pool id."""
-    healthmonitors: tuple[Row, ...] = ()
-    members: tuple[Row, ...] = ()
-    l7policies: tuple[Row, ...] = ()
-    l7rules: tuple[Row, ...] = ()
+    healthmonitors: tuple[DatabaseRow, ...] = ()
+    members: tuple[DatabaseRow, ...] = ()
+    l7policies: tuple[DatabaseRow, ...] = ()
+    l7rules: tuple[DatabaseRow, ...] = ()
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Sorted tags by object id."""
 
@@ -63,9 +63,9 @@ class LoadBalancerTree:
         """Whether a tenant has deleted the load balancer."""
         return self.status in ("PENDING_DELETE", "DELETED")
 
-    def objects(self) -> Iterator[tuple[str, Row]]:
+    def objects(self) -> Iterator[tuple[str, DatabaseRow]]:
         """Yield kind and row of each object that has statuses, in the order in which driver-agent processes kinds."""
-        rows: dict[str, tuple[Row, ...]] = {
+        rows: dict[str, tuple[DatabaseRow, ...]] = {
             "members": self.members,
             "healthmonitors": self.healthmonitors,
             "pools": self.pools,

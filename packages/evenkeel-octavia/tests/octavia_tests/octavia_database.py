@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Any
 
 from evenkeel_octavia.reports import BadRecordError, StatusReport
-from evenkeel_octavia.trees import PENDING_STATUSES, LoadBalancerTree, OctaviaSnapshot, Row
+from evenkeel_octavia.trees import PENDING_STATUSES, DatabaseRow, LoadBalancerTree, OctaviaSnapshot
 
 
 class OctaviaInMemory:
@@ -86,7 +86,7 @@ class OctaviaInMemory:
 
 
 def _changed(tree: LoadBalancerTree, id: str, changes: dict[str, str]) -> LoadBalancerTree:
-    def rows(found: tuple[Row, ...]) -> tuple[Row, ...]:
+    def rows(found: tuple[DatabaseRow, ...]) -> tuple[DatabaseRow, ...]:
         after = ({**row, **changes} if row["id"] == id else row for row in found)
         return tuple(row for row in after if row["provisioning_status"] != "DELETED")
 

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from evenkeel_octavia.trees import LoadBalancerTree, Row
+from evenkeel_octavia.trees import DatabaseRow, LoadBalancerTree
 
 few = settings(max_examples=30)
 """Trees are large: so many examples take a second."""
@@ -13,38 +13,38 @@ PROVISIONING = ("ACTIVE", "ERROR", "PENDING_CREATE", "PENDING_UPDATE", "PENDING_
 OPERATING = ("ONLINE", "OFFLINE", "ERROR", "NO_MONITOR")
 
 
-def row(kind: str, number: int, **values: Any) -> Row:
+def row(kind: str, number: int, **values: Any) -> DatabaseRow:
     """A row with the columns that all objects have."""
     common = {"id": f"{kind}-{number}", "name": "", "project_id": "project", "enabled": True}
     statuses = {"provisioning_status": "ACTIVE", "operating_status": "ONLINE"}
     return {**common, **statuses, **values}
 
 
-def listener(number: int, **values: Any) -> Row:
+def listener(number: int, **values: Any) -> DatabaseRow:
     own = {"protocol": "HTTP", "protocol_port": 8000 + number, "default_pool_id": None, "insert_headers": {}}
     return row("listener", number, **{**own, **values})
 
 
-def pool(number: int, **values: Any) -> Row:
+def pool(number: int, **values: Any) -> DatabaseRow:
     return row("pool", number, **{"protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", **values})
 
 
-def member(number: int, **values: Any) -> Row:
+def member(number: int, **values: Any) -> DatabaseRow:
     own = {"pool_id": "pool-0", "ip_address": f"10.0.0.{number}", "protocol_port": 80, "vnic_type": "normal"}
     return row("member", number, **{**own, **values})
 
 
-def monitor(number: int, **values: Any) -> Row:
+def monitor(number: int, **values: Any) -> DatabaseRow:
     own = {"pool_id": "pool-0", "type": "TCP", "delay": 5, "timeout": 3, "rise_threshold": 2, "fall_threshold": 3}
     return row("monitor", number, **{**own, **values})
 
 
-def policy(number: int, **values: Any) -> Row:
+def policy(number: int, **values: Any) -> DatabaseRow:
     own = {"listener_id": "listener-0", "action": "REJECT", "redirect_pool_id": None, "position": number + 1}
     return row("policy", number, **{**own, **values})
 
 
-def rule(number: int, **values: Any) -> Row:
+def rule(number: int, **values: Any) -> DatabaseRow:
     own = {"l7policy_id": "policy-0", "type": "PATH", "compare_type": "EQUAL_TO", "key": None, "value": "/"}
     return row("rule", number, **{**own, **values})
 
@@ -65,7 +65,7 @@ def trees(draw: st.DrawFn) -> LoadBalancerTree:
         "name": st.sampled_from(("", "a", None)),
     }
 
-    def several(make: Any, **values: Any) -> tuple[Row, ...]:
+    def several(make: Any, **values: Any) -> tuple[DatabaseRow, ...]:
         count = draw(st.integers(0, 3))
         return tuple(make(number, **draw(st.fixed_dictionaries({**statuses, **values}))) for number in range(count))
 

@@ -10,7 +10,7 @@ import pytest
 
 from evenkeel_octavia import leftovers
 from evenkeel_octavia.agent import Agent
-from evenkeel_octavia.controllers import Controllers
+from evenkeel_octavia.controllers import ControllersClient
 from evenkeel_octavia.mirror import ControllersMirror
 from evenkeel_octavia.reports import StatusReport
 from evenkeel_octavia.settings import AgentSettings, ControllersEndpoint
@@ -48,7 +48,7 @@ class Rig:
         self.controller = controller
         self.clock = Clock()
         self.is_active = True
-        self.client = Controllers(ControllersEndpoint(urls=(url,)))
+        self.client = ControllersClient(ControllersEndpoint(urls=(url,)))
         self.octavia = OctaviaInMemory()
 
     def start(self, octavia: OctaviaInMemory, *, reporters: Executor | None = None, **settings: float) -> None:

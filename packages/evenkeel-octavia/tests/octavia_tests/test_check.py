@@ -7,7 +7,7 @@ import pytest
 
 from evenkeel_octavia import check, registration
 from evenkeel_octavia.check import AGENT_ENTRY_POINT, Severity
-from evenkeel_octavia.controllers import Controllers
+from evenkeel_octavia.controllers import ControllersClient
 from evenkeel_octavia.settings import ControllersEndpoint
 from octavia_tests.fake_controller import FakeController, served
 
@@ -35,7 +35,7 @@ def test_provider_that_octavia_can_not_load_is_found(
 def test_environment_that_the_controllers_do_not_have_is_found() -> None:
     fake = FakeController()
     with served(fake) as url:
-        client = Controllers(ControllersEndpoint(urls=(url,)))
+        client = ControllersClient(ControllersEndpoint(urls=(url,)))
         assert worst(list(check.check_environment(client, "evenkeel", "prod"))) == Severity.OK
         fake.refusals["GET /loadbalancers"] = (404, "environment prod could not be found")
         (finding,) = check.check_environment(client, "evenkeel", "prod")

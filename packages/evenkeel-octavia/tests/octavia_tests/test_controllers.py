@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel_octavia.controllers import Controllers, ControllersUnreachable, RequestRefused, shared_client
+from evenkeel_octavia.controllers import ControllersClient, ControllersUnreachable, RequestRefused, shared_client
 from evenkeel_octavia.credentials import PasswordCredential
 from evenkeel_octavia.settings import ControllersEndpoint
 from octavia_tests.fake_controller import FakeController, served
@@ -22,16 +22,16 @@ def controller() -> Iterator[tuple[FakeController, str]]:
         yield fake, url
 
 
-Connect = Callable[..., Controllers]
+Connect = Callable[..., ControllersClient]
 
 
 @pytest.fixture
 def connect() -> Iterator[Connect]:
     """Makes clients that are closed at the end."""
-    made: list[Controllers] = []
+    made: list[ControllersClient] = []
 
-    def one(*urls: str, **more: Any) -> Controllers:
-        made.append(Controllers(ControllersEndpoint(urls=urls, **more)))
+    def one(*urls: str, **more: Any) -> ControllersClient:
+        made.append(ControllersClient(ControllersEndpoint(urls=urls, **more)))
         return made[-1]
 
     yield one
@@ -39,7 +39,7 @@ def connect() -> Iterator[Connect]:
         client.close()
 
 
-def statuses(client: Controllers, *, seconds: float = 5.0) -> object:
+def statuses(client: ControllersClient, *, seconds: float = 5.0) -> object:
     return client.call("POST", "/statuses", seconds=seconds, body={"ids": []})
 
 

@@ -16,7 +16,7 @@ from evenkeel_octavia.convert import (
     parent_ids,
     vip_port_body,
 )
-from evenkeel_octavia.trees import LoadBalancerTree, Row
+from evenkeel_octavia.trees import DatabaseRow, LoadBalancerTree
 from octavia_tests.strategies import few, listener, member, monitor, policy, pool, row, rule, tree, trees
 
 LEAVING = ("PENDING_DELETE", "DELETED")
@@ -38,7 +38,7 @@ def staying(tree: LoadBalancerTree) -> set[str]:
     """Ids of objects that a body must have: they and all above them are not being deleted."""
     gone = {each["id"] for _, each in tree.objects() if each["provisioning_status"] in LEAVING}
 
-    def above(kind: str, each: Row) -> set[Any]:
+    def above(kind: str, each: DatabaseRow) -> set[Any]:
         names = {"members": "pool_id", "healthmonitors": "pool_id", "l7policies": "listener_id"}
         return {each.get(names.get(kind, "")), each.get("redirect_pool_id") if kind == "l7policies" else None}
 
@@ -87,7 +87,7 @@ def test_absent_values_are_left_out(tree: LoadBalancerTree) -> None:
 @few
 @given(trees())
 def test_digest_does_not_depend_on_statuses(tree: LoadBalancerTree) -> None:
-    def active(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    def active(rows: tuple[DatabaseRow, ...]) -> tuple[DatabaseRow, ...]:
         return tuple(
             {**each, "operating_status": "OFFLINE", "provisioning_status": "ACTIVE"}
             if each["provisioning_status"] not in LEAVING

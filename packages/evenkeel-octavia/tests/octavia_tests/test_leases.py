@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from evenkeel_octavia.controllers import Controllers
-from evenkeel_octavia.leases import Leases
+from evenkeel_octavia.controllers import ControllersClient
+from evenkeel_octavia.leases import EnvironmentLeases
 from evenkeel_octavia.mirror import ControllersMirror
 from evenkeel_octavia.settings import ControllersEndpoint
 from octavia_tests.fake_controller import FakeController, served
@@ -17,12 +17,12 @@ class Rivals:
     def __init__(self, url: str, controller: FakeController) -> None:
         self.controller = controller
         self.now = 100.0
-        self.clients = [Controllers(ControllersEndpoint(urls=(url,))) for _ in range(2)]
+        self.clients = [ControllersClient(ControllersEndpoint(urls=(url,))) for _ in range(2)]
         self.first, self.second = (self._leases(client, name) for client, name in zip(self.clients, "ab", strict=True))
 
-    def _leases(self, client: Controllers, holder: str) -> Leases:
+    def _leases(self, client: ControllersClient, holder: str) -> EnvironmentLeases:
         mirror = ControllersMirror(client, seconds=2.0)
-        return Leases(mirror, ["prod"], holder=holder, seconds=5.0, now=lambda: self.now)
+        return EnvironmentLeases(mirror, ["prod"], holder=holder, seconds=5.0, now=lambda: self.now)
 
 
 @pytest.fixture

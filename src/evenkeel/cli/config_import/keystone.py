@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from evenkeel.cli.config_import.settings import FALSE_VALUES, TRUE_VALUES, SourceSettings
 
-SECTION = "keystone_authtoken"
+KEYSTONE_SECTION = "keystone_authtoken"
 LOGIN_OPTIONS = (
     "auth_url",
     "username",
@@ -71,16 +71,16 @@ def find_login(settings: SourceSettings) -> KeystoneLogin:
     """Return the login at Keystone in Neutron's configuration, without options if there is none or it is
     incomplete.
     """
-    if not settings.names(SECTION):
+    if not settings.names(KEYSTONE_SECTION):
         return KeystoneLogin({}, {})
-    place = settings.value(SECTION, "auth_section") or SECTION
+    place = settings.value(KEYSTONE_SECTION, "auth_section") or KEYSTONE_SECTION
     kind = settings.value(place, "auth_type") or settings.value(place, "auth_plugin")
     found = {
         name: value
         for name in (*LOGIN_OPTIONS, *SESSION_OPTIONS)
         if (value := _value_of_aliases(settings, place, name))
     }
-    legacy = {name: value for name in LEGACY_OPTIONS if (value := settings.value(SECTION, name))}
+    legacy = {name: value for name in LEGACY_OPTIONS if (value := settings.value(KEYSTONE_SECTION, name))}
     if not kind and "auth_url" not in found:
         found = {**_login_of_legacy_options(legacy), **found}
     kind = kind or "password"
@@ -93,7 +93,7 @@ def find_login(settings: SourceSettings) -> KeystoneLogin:
     problems: tuple[str, ...] = ()
     if found.get("insecure", "").lower() not in (*TRUE_VALUES, *FALSE_VALUES, ""):
         del found["insecure"]
-        problems = (f"{SECTION}.insecure: True or False is allowed; False is taken",)
+        problems = (f"{KEYSTONE_SECTION}.insecure: True or False is allowed; False is taken",)
     found = {"auth_type": kind, **{name: found[name] for name in (*LOGIN_OPTIONS, *SESSION_OPTIONS) if name in found}}
     return KeystoneLogin(found, dict(_token_options(settings)), problems)
 
@@ -132,7 +132,7 @@ def _login_problem(kind: str, login_options: Mapping[str, str], legacy: Mapping[
     """Return the reason why the login cannot be carried over, such as missing options; empty if it can."""
     if kind not in AUTH_TYPES:
         accepted = f"{', '.join(AUTH_TYPES[:2])} or {_APPLICATION_CREDENTIAL_TYPE}"
-        return f"{SECTION}.auth_type: {accepted} can be carried over: write a login"
+        return f"{KEYSTONE_SECTION}.auth_type: {accepted} can be carried over: write a login"
     if kind == _APPLICATION_CREDENTIAL_TYPE:
         by_name = "application_credential_name" in login_options and bool(
             {"username", "user_id"} & login_options.keys()
@@ -146,7 +146,9 @@ def _login_problem(kind: str, login_options: Mapping[str, str], legacy: Mapping[
     if not missing:
         return ""
     token = "; admin_token is no login" if "admin_token" in legacy else ""
-    return f"{SECTION}: {', '.join(missing)} not set{token}: write a login in [{SECTION}] and [neutron]"
+    return (
+        f"{KEYSTONE_SECTION}: {', '.join(missing)} not set{token}: write a login in [{KEYSTONE_SECTION}] and [neutron]"
+    )
 
 
 def _default_domains(login_options: Mapping[str, str]) -> dict[str, str]:
@@ -162,8 +164,8 @@ def _default_domains(login_options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _token_options(settings: SourceSettings) -> Iterator[tuple[str, str]]:
-    if servers := _value_of_aliases(settings, SECTION, "memcached_servers"):
+    if servers := _value_of_aliases(settings, KEYSTONE_SECTION, "memcached_servers"):
         yield "memcached_servers", servers
     # keystonemiddleware has renamed auth_uri to www_authenticate_uri.
-    if uri := settings.value(SECTION, "www_authenticate_uri") or settings.value(SECTION, "auth_uri"):
+    if uri := settings.value(KEYSTONE_SECTION, "www_authenticate_uri") or settings.value(KEYSTONE_SECTION, "auth_uri"):
         yield "www_authenticate_uri", remove_version_2(uri)

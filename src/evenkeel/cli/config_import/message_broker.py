@@ -28,7 +28,7 @@ TLS_FILES = {
     "ssl_key_file": ("kombu_ssl_keyfile", "ssl_key_file"),
 }
 """Options of ``transport_url``'s query, each with the names that oslo.messaging had for it."""
-_SCHEMES = ("rabbit", "amqp")
+_URL_SCHEMES = ("rabbit", "amqp")
 _TLS_SCHEMES = ("rabbits", "amqps")
 OWN_VHOST_REMARK = "a virtual host of its own (…/evenkeel) is better"
 
@@ -71,7 +71,7 @@ def find_broker(settings: SourceSettings) -> BrokerSettings:
 def _broker_of_url(url: str, is_tls: bool, files: dict[str, str]) -> BrokerSettings:
     scheme, _, rest = url.partition("://")
     scheme = scheme.removeprefix("kombu+")
-    if scheme not in (*_SCHEMES, *_TLS_SCHEMES) or not rest:
+    if scheme not in (*_URL_SCHEMES, *_TLS_SCHEMES) or not rest:
         problem = "transport_url: names no RabbitMQ, the only message broker: write one in both files"
         return BrokerSettings("", "", (problem,))
     place, _, query = rest.partition("?")

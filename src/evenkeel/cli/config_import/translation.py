@@ -211,8 +211,8 @@ class ConfigurationImporter:
             return
         yield OptionLine("identity", "kind", "keystone", "")
         for name, value in {**login.options, **login.tokens}.items():
-            yield OptionLine(keystone.SECTION, name, value, "")
-        yield OptionLine(keystone.SECTION, "service_type", "load-balancer", "")
+            yield OptionLine(keystone.KEYSTONE_SECTION, name, value, "")
+        yield OptionLine(keystone.KEYSTONE_SECTION, "service_type", "load-balancer", "")
         yield OptionLine("network", "driver", "neutron", "VIPs are ports of tenants' networks")
         for name, value in login.options.items():
             yield OptionLine("neutron", name, value, "")
@@ -377,11 +377,11 @@ class ConfigurationImporter:
                 _BROKER_OPTION_PREFIXES
             ):
                 yield ImportedOption(file, shown, "replaced", _RABBIT_REMARK)
-            elif section == keystone.SECTION and name in keystone.LEGACY_OPTIONS:
+            elif section == keystone.KEYSTONE_SECTION and name in keystone.LEGACY_OPTIONS:
                 yield ImportedOption(file, shown, "replaced", _LOGIN_REMARK)
             elif (section, name) in self._settings.used:
                 yield ImportedOption(file, shown, "kept", "as in the files written")
-            elif section == keystone.SECTION:
+            elif section == keystone.KEYSTONE_SECTION:
                 yield ImportedOption(
                     file, shown, "dropped", "of Neutron's check of tokens; see keystone_authtoken here"
                 )

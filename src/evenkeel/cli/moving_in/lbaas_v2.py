@@ -22,7 +22,7 @@ Row = Mapping[str, Any]
 LOAD_BALANCERS, LISTENERS, POOLS = "loadbalancers", "listeners", "pools"
 MEMBERS, MONITORS, POLICIES, RULES = "members", "healthmonitors", "l7policies", "l7rules"
 _PERSISTENCES, _SNI, _PROVIDERS = "lbaas_sessionpersistences", "lbaas_sni", "providerresourceassociations"
-_KINDS: Mapping[str, str] = {
+_KIND_BY_LIST_NAME: Mapping[str, str] = {
     **{name: name for name in (LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES)},
     "rules": RULES,
     **{f"lbaas_{name}": name for name in (LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES)},
@@ -96,7 +96,9 @@ _HANDLED_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
 _IGNORED_ATTRIBUTES = frozenset(
     {"id", "tenant_id", "project_id", "provisioning_status", "operating_status", "status", "created_at", "updated_at"}
 )
-_TITLES = dict(zip((LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES), OBJECT_KINDS, strict=True))
+_TITLE_BY_KIND = dict(
+    zip((LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES), OBJECT_KINDS, strict=True)
+)
 _TLS_VERSIONS = {"TLS1.0": "TLSv1", "TLS1.1": "TLSv1.1", "TLS1.2": "TLSv1.2", "TLS1.3": "TLSv1.3"}
 
 
@@ -119,14 +121,16 @@ class LbaasDocuments:
             raise InvalidSourceData(
                 f"{name}: a status tree has neither algorithms nor addresses of VIPs: the lists of the API are needed"
             )
-        known = [key for key in document if key in _KINDS or key in _KINDS_BY_SINGULAR]
+        known = [key for key in document if key in _KIND_BY_LIST_NAME or key in _KINDS_BY_SINGULAR]
         if not known:
-            raise InvalidSourceData(f"{name}: has none of {', '.join(sorted((*_KINDS, *_KINDS_BY_SINGULAR)))}")
+            raise InvalidSourceData(
+                f"{name}: has none of {', '.join(sorted((*_KIND_BY_LIST_NAME, *_KINDS_BY_SINGULAR)))}"
+            )
         for key in known:
-            rows = document[key] if key in _KINDS else [document[key]]
+            rows = document[key] if key in _KIND_BY_LIST_NAME else [document[key]]
             if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
                 raise InvalidSourceData(f"{name}: {key}: a list of objects is needed")
-            self._add_rows(_KINDS.get(key) or _KINDS_BY_SINGULAR[key], rows, f"{name}: {key}")
+            self._add_rows(_KIND_BY_LIST_NAME.get(key) or _KINDS_BY_SINGULAR[key], rows, f"{name}: {key}")
 
     def _add_rows(self, kind: str, rows: Iterable[Row], document_name: str) -> None:
         if kind == _SNI:
@@ -235,7 +239,7 @@ class _LoadBalancerConverter:
     def _required_row(self, kind: str, id_: str, referrer: str) -> Row:
         row = self._documents.get(kind, id_)
         if row is None:
-            raise InvalidSourceData(f"{_TITLES[kind]} {id_}, to which {referrer} refers, is in no document")
+            raise InvalidSourceData(f"{_TITLE_BY_KIND[kind]} {id_}, to which {referrer} refers, is in no document")
         return row
 
     def _policies_of_listener(self, listener: Row) -> list[Row]:
@@ -359,4 +363,4 @@ def _lost_attributes(kind: str, row: Row) -> Iterator[LostAttribute]:
     names = [name for name in sorted(row.keys() - known) if has_effect(row[name])]
     if kind == LISTENERS and row.get("http2") and row.get("protocol") != "TERMINATED_HTTPS":
         names.append("http2")
-    yield from (LostAttribute(_TITLES[kind], str(row["id"]), name, row[name]) for name in names)
+    yield from (LostAttribute(_TITLE_BY_KIND[kind], str(row["id"]), name, row[name]) for name in names)

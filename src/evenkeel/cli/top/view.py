@@ -19,7 +19,7 @@ GOOD_STYLE = "green"
 NOTABLE_EVENTS = ("takeover", "taken_over", "handover", "shard_", "vanished", "halted", "unreachable", "overdue")
 """Words in the kinds of events that are highlighted."""
 
-Cells = Sequence[str]
+RowCells = Sequence[str]
 
 
 class ScreenSection(NamedTuple):
@@ -134,7 +134,7 @@ def _agent_sort_key(agent: Mapping[str, Any]) -> tuple[bool, bool, int, str]:
     return agent["alive"], agent["state"] == "up", -agent["load_balancers"], agent["host"]
 
 
-def _agent_cells(row: Mapping[str, Any]) -> Cells:
+def _agent_cells(row: Mapping[str, Any]) -> RowCells:
     return (
         row["host"],
         f"{row['environment']}/{row['group_number']}",
@@ -146,12 +146,12 @@ def _agent_cells(row: Mapping[str, Any]) -> Cells:
     )
 
 
-def _waiting_cells(row: Mapping[str, Any]) -> Cells:
+def _waiting_cells(row: Mapping[str, Any]) -> RowCells:
     since = f"since {row['updated_at'] or row['created_at']}Z"
     return row["name"] or row["id"], row["provisioning_status"], since, row["status_reason"]
 
 
-def _busy_cells(row: Mapping[str, Any]) -> Cells:
+def _busy_cells(row: Mapping[str, Any]) -> RowCells:
     return (
         row["name"] or row["load_balancer_id"],
         f"{short_number(row['connections'])} conn/s",
@@ -169,7 +169,7 @@ def _event_line(row: Mapping[str, Any]) -> Text:
     return _escaped_line(f"{COLUMN_GAP}{row['at'].rpartition('T')[2]}Z  {text}", NOTABLE_STYLE if notable else "")
 
 
-def _aligned_rows(rows: Sequence[Cells], styles: Sequence[str] = ()) -> list[Text]:
+def _aligned_rows(rows: Sequence[RowCells], styles: Sequence[str] = ()) -> list[Text]:
     """Return one line per row, with the cells aligned in columns. ``styles``: the style of each row; empty:
     none.
     """

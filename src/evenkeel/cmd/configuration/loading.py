@@ -47,7 +47,7 @@ def load_configuration(
         conf.register_opts(declared or (), group=driver)
     known: dict[str | None, Sequence[cfg.Opt] | None] = dict(groups)
     known.update(drivers)
-    if acme_options.SECTION in groups:
+    if acme_options.ACME_SECTION in groups:
         for section, options in named_options(conf.list_all_sections()).items():
             conf.register_opts(options, group=section)
             known[section] = options

@@ -34,7 +34,7 @@ def option_values(conf: cfg.ConfigOpts, groups: OptionGroups) -> Iterator[Option
     the process has one.
     """
     listed: dict[str | None, Sequence[cfg.Opt]] = dict(groups)
-    if acme_options.SECTION in groups:
+    if acme_options.ACME_SECTION in groups:
         listed.update(named_options(conf.list_all_sections()))
     if "device_driver" in conf:
         listed[conf.device_driver] = declared_options(conf.device_driver)

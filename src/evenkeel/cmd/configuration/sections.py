@@ -27,11 +27,11 @@ CONTROLLER_OPTION_GROUPS: OptionGroups = {
     "identity": identity_options.IDENTITY_OPTIONS,
     "network": network_options.NETWORK_OPTIONS,
     "neutron": network_options.NEUTRON_OPTIONS,
-    notification_options.SECTION: notification_options.NOTIFICATION_OPTIONS,
+    notification_options.NOTIFICATIONS_SECTION: notification_options.NOTIFICATION_OPTIONS,
     "certificates": key_manager_options.CERTIFICATE_OPTIONS,
     "barbican": key_manager_options.BARBICAN_OPTIONS,
     "vault": vault_options.VAULT_OPTIONS,
-    acme_options.SECTION: acme_options.ACME_OPTIONS,
+    acme_options.ACME_SECTION: acme_options.ACME_OPTIONS,
     "quotas": quota_options.QUOTA_OPTIONS,
     "limits": limit_options.LIMIT_OPTIONS,
     "series": series_options.SERIES_OPTIONS,
@@ -40,7 +40,7 @@ CONTROLLER_OPTION_GROUPS: OptionGroups = {
 }
 AGENT_OPTION_GROUPS: OptionGroups = {
     None: options.COMMON_OPTIONS + options.AGENT_OPTIONS,
-    neutron_agent_options.SECTION: neutron_agent_options.NEUTRON_AGENT_OPTIONS,
+    neutron_agent_options.NEUTRON_AGENT_SECTION: neutron_agent_options.NEUTRON_AGENT_OPTIONS,
     "metrics": metrics_options.METRICS_OPTIONS,
     "tracing": tracing_options.TRACING_OPTIONS,
 }

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from oslo_config import cfg
 
 from evenkeel.cmd.controllers.private_files import read_private_file
-from evenkeel.cmd.options.acme_options import NAMED_AUTHORITY_OPTIONS, SECTION, authority_name, authority_sections
+from evenkeel.cmd.options.acme_options import ACME_SECTION, NAMED_AUTHORITY_OPTIONS, authority_name, authority_sections
 from evenkeel.core.kit.ids import ProjectId
 from evenkeel.core.kit.secret_files import decode_base64_secret
 from evenkeel.core.tls.acme.authorities import DEFAULT_AUTHORITY, AuthorityScope
@@ -68,7 +68,7 @@ def read_hmac_key(options: AuthorityOptions) -> Secret | None:
 def _authority_options(conf: cfg.ConfigOpts) -> Iterator[AuthorityOptions]:
     if conf.acme.directory_url:
         yield AuthorityOptions(
-            SECTION,
+            ACME_SECTION,
             DEFAULT_AUTHORITY,
             conf.acme.directory_url,
             conf.acme.contact,

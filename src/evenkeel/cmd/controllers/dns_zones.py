@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from oslo_config import cfg
 
 from evenkeel.cmd.controllers.private_files import read_private_file
-from evenkeel.cmd.options.dns_options import DESIGNATE, DNS_ZONE_OPTIONS, RFC2136, check_zone_section, zone_sections
+from evenkeel.cmd.options.dns_options import (
+    DESIGNATE_TYPE,
+    DNS_ZONE_OPTIONS,
+    RFC2136_TYPE,
+    check_zone_section,
+    zone_sections,
+)
 from evenkeel.cmd.options.extras import pip_install_command
 from evenkeel.controller.acme import ConfiguredZone
 from evenkeel.core.kit.ids import ProjectId
@@ -69,7 +75,7 @@ class OpenedZone(NamedTuple):
 
 def open_zone(options: ZoneOptions, resolver: "DnsResolver") -> OpenedZone:
     """Open one DNS zone; sends nothing yet. Raises :class:`ValueError` naming the option."""
-    if options.type == DESIGNATE:
+    if options.type == DESIGNATE_TYPE:
         return _open_designate_zone(options)
     return OpenedZone(ConfiguredZone(options.scope, _open_rfc2136_zone(options, resolver)), close=lambda: None)
 
@@ -138,13 +144,13 @@ def _zone_options(conf: cfg.ConfigOpts) -> Iterator[ZoneOptions]:
 
 
 _NEEDED_OPTIONS = {
-    RFC2136: ("server", "the zone's primary name server"),
-    DESIGNATE: ("cloud", "the cloud in clouds.yaml"),
+    RFC2136_TYPE: ("server", "the zone's primary name server"),
+    DESIGNATE_TYPE: ("cloud", "the cloud in clouds.yaml"),
 }
 """The option that a zone of this type needs, and what it is."""
 _UNUSED_OPTIONS: dict[str, tuple[str, ...]] = {
-    RFC2136: ("cloud", "clouds_file"),
-    DESIGNATE: ("server", "tsig_key_file", "name_servers"),
+    RFC2136_TYPE: ("cloud", "clouds_file"),
+    DESIGNATE_TYPE: ("server", "tsig_key_file", "name_servers"),
 }
 
 

@@ -8,8 +8,8 @@ from oslo_config import cfg
 
 from evenkeel.cmd.options.section_names import NAME_RULE_TEXT, section_name, sections_of_kind
 
-SECTION = "acme"
-SECTION_PREFIX = f"{SECTION}:"
+ACME_SECTION = "acme"
+SECTION_PREFIX = f"{ACME_SECTION}:"
 
 _AUTHORITY_OPTIONS = [
     cfg.StrOpt("contact", default="", help="E-mail address of the account at the authority; empty: none."),

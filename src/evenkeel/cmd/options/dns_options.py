@@ -7,8 +7,8 @@ from oslo_config import cfg
 from evenkeel.cmd.options.section_names import NAME_RULE_TEXT, section_name, sections_of_kind
 
 SECTION_PREFIX = "dns:"
-RFC2136 = "rfc2136"
-DESIGNATE = "designate"
+RFC2136_TYPE = "rfc2136"
+DESIGNATE_TYPE = "designate"
 
 DNS_ZONE_OPTIONS = [
     cfg.StrOpt("zone", default="", help="Name of the zone, such as example.org."),
@@ -20,8 +20,8 @@ DNS_ZONE_OPTIONS = [
     ),
     cfg.StrOpt(
         "type",
-        default=RFC2136,
-        choices=[RFC2136, DESIGNATE],
+        default=RFC2136_TYPE,
+        choices=[RFC2136_TYPE, DESIGNATE_TYPE],
         help="How the zone is changed: rfc2136 (dynamic updates of its primary name server), or designate (OpenStack's "
         "DNS service).",
     ),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution, requires
 
-DISTRIBUTION = "evenkeel-lbaas"
+DISTRIBUTION_NAME = "evenkeel-lbaas"
 """Name of the distribution. It differs from the import package, because ``evenkeel`` on PyPI is another project."""
 
 _REQUIREMENT_PATTERN = re.compile(r"""([A-Za-z0-9._-]++)[^;]*+;\s*+extra\s*+==\s*+['"]([^'"]+)['"]\s*""")
@@ -15,7 +15,7 @@ resolved.
 
 def pip_install_command(extra: str) -> str:
     """Return the command that installs an extra of the distribution."""
-    return f"pip install '{DISTRIBUTION}[{extra}]'"
+    return f"pip install '{DISTRIBUTION_NAME}[{extra}]'"
 
 
 def missing_packages(extra: str) -> list[str]:
@@ -26,7 +26,7 @@ def missing_packages(extra: str) -> list[str]:
 def _required_packages(extra: str) -> Iterator[str]:
     """Yield the packages of the extra; none if the program runs from its sources without being installed."""
     try:
-        listed = requires(DISTRIBUTION) or []
+        listed = requires(DISTRIBUTION_NAME) or []
     except PackageNotFoundError:
         return
     for line in listed:

@@ -50,7 +50,7 @@ NEUTRON_OPTIONS = [
 ]
 
 _NEUTRON_SECTION = "neutron"
-INTERFACES = ("internal", "public")
+ENDPOINT_INTERFACES = ("internal", "public")
 """Default of ``valid_interfaces``: the endpoints of Neutron in the service catalogue."""
 
 
@@ -84,7 +84,7 @@ def open_network(conf: cfg.ConfigOpts, store: Store) -> OpenedNetwork:
         adapter.session,
         endpoint=adapter.endpoint_override,
         region=adapter.region_name,
-        interfaces=adapter.interface or list(INTERFACES),
+        interfaces=adapter.interface or list(ENDPOINT_INTERFACES),
     )
     network = NeutronNetwork(client, store.claims, store.device_ports, timeout_seconds=timeout_seconds)
     return OpenedNetwork(network, gives_back=True, close=network.close)

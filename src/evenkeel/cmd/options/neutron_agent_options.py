@@ -11,7 +11,7 @@ from evenkeel.core.ports import Attachable, Device
 if TYPE_CHECKING:
     from evenkeel.neutron_agent.service import NeutronAgent
 
-SECTION = "neutron_agent"
+NEUTRON_AGENT_SECTION = "neutron_agent"
 AGENT_TYPES = ("Loadbalancerv2 agent", "Open vSwitch agent")
 
 NEUTRON_AGENT_OPTIONS = [
@@ -59,7 +59,7 @@ def open_neutron_agent(
     """Open the part that uses Neutron's message bus; None if it is not configured. Raises :class:`ValueError` if a
     library or an option is missing, or the device driver is not attached to networks of Neutron.
     """
-    options = conf[SECTION]
+    options = conf[NEUTRON_AGENT_SECTION]
     if not options.transport_url and not options.config_files:
         return None
     try:
@@ -67,10 +67,13 @@ def open_neutron_agent(
         from evenkeel.neutron_agent.settings import AgentFacts, NeutronAgentSettings
     except ImportError as error:
         raise ValueError(
-            f"{SECTION}: needs {error.name}, which is not installed: {pip_install_command('neutron-agent')}"
+            f"{NEUTRON_AGENT_SECTION}: needs {error.name}, which is not installed:"
+            f" {pip_install_command('neutron-agent')}"
         ) from error
     if not isinstance(device, Attachable):
-        raise ValueError(f"{SECTION}: device_driver {conf.device_driver} is not attached to networks of Neutron")
+        raise ValueError(
+            f"{NEUTRON_AGENT_SECTION}: device_driver {conf.device_driver} is not attached to networks of Neutron"
+        )
     settings = NeutronAgentSettings(
         host=options.host or device.facts.network_layout.binding_host or conf.host,
         transport_url=options.transport_url,

@@ -13,7 +13,7 @@ from evenkeel.controller.settings import NotificationSettings
 if TYPE_CHECKING:
     from evenkeel.bus.amqp.notifications import AmqpNotifications
 
-SECTION = "notifications"
+NOTIFICATIONS_SECTION = "notifications"
 
 NOTIFICATION_OPTIONS = [
     cfg.ListOpt(
@@ -79,13 +79,15 @@ def open_notifications(conf: cfg.ConfigOpts) -> "AmqpNotifications | None":
     url = given or conf.transport_url
     if not url.startswith(tuple(f"{scheme}://" for scheme in AMQP)):
         where = "" if given else ", and [DEFAULT] transport_url, which is used without one, is not"
-        raise ValueError(f"{SECTION}.transport_url: has to be rabbit://user:password@host:port/vhost{where}")
+        raise ValueError(
+            f"{NOTIFICATIONS_SECTION}.transport_url: has to be rabbit://user:password@host:port/vhost{where}"
+        )
     topics = tuple(dict.fromkeys(conf.notifications.topics))
     if not topics:
-        raise ValueError(f"{SECTION}.topics: one at least is needed")
+        raise ValueError(f"{NOTIFICATIONS_SECTION}.topics: one at least is needed")
     try:
         nodes = parse_nodes(url)
     except ValueError as error:
-        raise ValueError(f"{SECTION}.{error}" if given else str(error)) from error
+        raise ValueError(f"{NOTIFICATIONS_SECTION}.{error}" if given else str(error)) from error
     name = f"notifications-{uuid.uuid4().hex[:8]}"
     return AmqpNotifications(nodes, name=name, topics=topics, quorum=conf.notifications.quorum_queues)

@@ -8,7 +8,7 @@ from evenkeel.demo.acme.zone_server import ZoneServer
 from evenkeel.demo.authority import CertificateAuthority
 from evenkeel.demo.configuration import Sections
 
-PROJECT = "default"
+PROJECT_ID = "default"
 """Project of callers that do not authenticate."""
 KEY_FILE = "zone.key"
 
@@ -45,7 +45,7 @@ class AcmeDemoAuthority:
         place = await zone.start()
         options = {
             "zone": self._zone,
-            "projects": PROJECT,
+            "projects": PROJECT_ID,
             "server": place,
             "name_servers": place,
             "tsig_key_file": zone.write_key(self._key_file),

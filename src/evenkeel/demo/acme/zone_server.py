@@ -21,7 +21,7 @@ import dns.update
 
 from evenkeel.demo.acme.name_server import NameServer
 
-ATTEMPTS = 20
+PORT_ATTEMPTS = 20
 KEY_BYTES = 32
 
 
@@ -57,14 +57,14 @@ class ZoneServer(NameServer):
         """Begin to answer and to take updates, on the same port of UDP and TCP; returns ``address:port``.
         Raises :class:`OSError` if no port is free for both.
         """
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(1, PORT_ATTEMPTS + 1):
             host, _, port = (await super().start()).rpartition(":")
             try:
                 self._server = await asyncio.start_server(self.serve, host, int(port))
                 break
             except OSError:  # a port that is free for one protocol may be taken for the other one
                 super().close()
-                if attempt == ATTEMPTS:
+                if attempt == PORT_ATTEMPTS:
                     raise
         return self.address
 

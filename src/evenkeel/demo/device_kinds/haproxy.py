@@ -24,7 +24,7 @@ DAEMON_NAMES = ("haproxy-1",)
 DAEMON_PROCESS = "devices"
 DEMO_AGENT_NAME = "demo"
 """The agent's name under which the cluster itself reads from the daemon."""
-ADDRESS = "127.0.0.1"
+DAEMON_ADDRESS = "127.0.0.1"
 SHARED_MEMORY_DIR = Path("/dev/shm")  # noqa: S108 - what is made in it is its maker's alone
 
 
@@ -111,7 +111,7 @@ class HaproxyDevices:
         log = self._workshop.directory / "logs" / "guard.log"
         self._guard = ProcessGuard(self._workshop.directory, removed=[self._sockets], table=self.table, log=log)
         self._guard.start()  # before any process that it has to stop
-        make_certificates(self._certificates.folder, [ADDRESS])
+        make_certificates(self._certificates.folder, [DAEMON_ADDRESS])
         self._agent_password(DEMO_AGENT_NAME)
 
     def _daemon_sections(self, endpoint_file: Path) -> Sections:
@@ -121,7 +121,7 @@ class HaproxyDevices:
                 "name": self.names[0],
                 "state_dir": self._directory,
                 "run_dir": self._sockets,
-                "bind_host": ADDRESS,
+                "bind_host": DAEMON_ADDRESS,
                 "bind_port": port,
                 "tls_certificate": self._certificates.certificate,
                 "tls_key": self._certificates.key,

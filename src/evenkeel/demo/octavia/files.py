@@ -10,13 +10,13 @@ from pathlib import Path
 
 REPOSITORY_DIR = Path(__file__).parents[4]
 """Root directory of this repository's checkout."""
-PACKAGE = REPOSITORY_DIR / "packages" / "evenkeel-octavia"
+DRIVER_PACKAGE = REPOSITORY_DIR / "packages" / "evenkeel-octavia"
 EntryPoints = Mapping[str, Mapping[str, str]]
 """Entry points as ``{group: {name: module and attribute}}``."""
-SOCKETS = ("status", "stats", "get")
+DRIVER_AGENT_SOCKETS = ("status", "stats", "get")
 """Names of driver-agent's sockets, ``NAME.sock`` in the home directory; they exist once it serves."""
 
-_CONFIGURATION = """
+_CONFIGURATION_TEXT = """
 [DEFAULT]
 debug = False
 [api_settings]
@@ -45,13 +45,13 @@ providers = {environments}
 {options}
 {login}
 """
-_NETWORK = """
+_NETWORK_DRIVER_SOURCE = """
 from octavia.network.drivers.noop_driver import driver
 
 create_engine = driver.create_engine
 driver.create_engine = lambda url: create_engine("sqlite:///{home}/network.db")  # else a file in /tmp for all
 """
-_DISTINCT = """
+_DISTINCT_VIPS_SOURCE = """
 import ipaddress
 import random
 
@@ -70,14 +70,14 @@ def allocate_vip(self, load_balancer):
 driver.NoopManager.allocate_vip = allocate_vip
 """
 """Octavia's no-op network gives all VIPs one address, which no Neutron does."""
-_API = """
+_API_PROGRAM = """
 import sys
 
 sys.argv = ["octavia-api", "--config-file", "{file}"]  # octavia.wsgi.api reads its configuration from it
 import own_network
 from octavia.wsgi.api import application
 """
-_DRIVER_AGENT = """
+_DRIVER_AGENT_PROGRAM = """
 import sys
 
 sys.argv = ["octavia-driver-agent", "--config-file", "{file}"]
@@ -86,7 +86,7 @@ from octavia.cmd.driver_agent import main
 
 main()
 """
-_PREPARED_DRIVER_AGENT = """
+_PREPARED_DRIVER_AGENT_PROGRAM = """
 import own_network
 from evenkeel_octavia.__main__ import main
 
@@ -120,7 +120,7 @@ class OctaviaFiles:
         self.driver_agent = home / "run_driver_agent.py"
         self.prepared_driver_agent = home / "run_prepared_driver_agent.py"
         self.configuration.write_text(
-            _CONFIGURATION.format(
+            _CONFIGURATION_TEXT.format(
                 strategy="keystone" if login else "noauth",
                 login=login,
                 providers=", ".join(f"{name}: a provider" for name in (*environments, *more_drivers)),
@@ -133,14 +133,14 @@ class OctaviaFiles:
             )
         )
         programs = {
-            "own_network": _NETWORK + _DISTINCT,
-            "serve_octavia": _API,
-            self.driver_agent.stem: _DRIVER_AGENT,
-            self.prepared_driver_agent.stem: _PREPARED_DRIVER_AGENT,
+            "own_network": _NETWORK_DRIVER_SOURCE + _DISTINCT_VIPS_SOURCE,
+            "serve_octavia": _API_PROGRAM,
+            self.driver_agent.stem: _DRIVER_AGENT_PROGRAM,
+            self.prepared_driver_agent.stem: _PREPARED_DRIVER_AGENT_PROGRAM,
         }
         for name, text in programs.items():
             (home / f"{name}.py").write_text(text.format(file=self.configuration, home=home))
-        project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
+        project = tomllib.loads((DRIVER_PACKAGE / "pyproject.toml").read_text())["project"]
         self.write_entry_points("evenkeel_octavia", project["entry-points"])
 
     @property
@@ -152,7 +152,7 @@ class OctaviaFiles:
     def variables(self) -> dict[str, str]:
         """Environment variables of all processes of this Octavia."""
         return {
-            "PYTHONPATH": f"{self.plugins}:{PACKAGE / 'src'}:{self.home}",
+            "PYTHONPATH": f"{self.plugins}:{DRIVER_PACKAGE / 'src'}:{self.home}",
             "TMPDIR": str(self.home),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
@@ -181,9 +181,9 @@ class OctaviaFiles:
 
     def sockets_exist(self) -> bool:
         """Whether all sockets of driver-agent exist, so that it serves."""
-        return all((self.home / f"{name}.sock").exists() for name in SOCKETS)
+        return all((self.home / f"{name}.sock").exists() for name in DRIVER_AGENT_SOCKETS)
 
     def remove_sockets(self) -> None:
         """Remove the sockets that an ended driver-agent has left."""
-        for name in SOCKETS:
+        for name in DRIVER_AGENT_SOCKETS:
             (self.home / f"{name}.sock").unlink(missing_ok=True)

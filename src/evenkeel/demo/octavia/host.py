@@ -18,7 +18,7 @@ from evenkeel.demo.processes import DemoProcess, stop_all
 MARIADB_PROCESS = "mariadb"
 API_PROCESS = "octavia-api"
 DRIVER_AGENT = "octavia-driver-agent"
-PROVIDER = "evenkeel"
+PROVIDER_NAME = "evenkeel"
 PROJECT_ID = "5a1fd2a4-4f4c-4a0b-9a0f-6f2a7c1d9a11"
 """Project of the demo's tenant: without Keystone, callers name theirs in a header."""
 API_WORKERS = 2
@@ -55,7 +55,7 @@ class OctaviaHost:
             self._files = OctaviaFiles(
                 self._home,
                 database=self._database.url(DATABASE_NAME),
-                environments={PROVIDER: self._cluster.environment},
+                environments={PROVIDER_NAME: self._cluster.environment},
                 options={"controllers": ", ".join(self._cluster.controllers)},
             )
         return self._files

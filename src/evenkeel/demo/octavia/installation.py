@@ -5,11 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evenkeel.demo.octavia.files import PACKAGE, REPOSITORY_DIR
+from evenkeel.demo.octavia.files import DRIVER_PACKAGE, REPOSITORY_DIR
 from evenkeel.demo.processes import ProcessFailed
 
 LOCK_FILE = REPOSITORY_DIR / "requirements" / "octavia.txt"
-DIRECTORY = REPOSITORY_DIR / ".venv-octavia"
+DEFAULT_DIRECTORY = REPOSITORY_DIR / ".venv-octavia"
 INSTALL_SECONDS = 1800
 
 
@@ -24,7 +24,7 @@ def install_octavia(directory: Path) -> None:
     apply. Blocks for minutes. Raises :class:`~evenkeel.demo.processes.ProcessFailed` if a command fails,
     or without a checkout of the repository.
     """
-    if not LOCK_FILE.exists() or not PACKAGE.is_dir():
+    if not LOCK_FILE.exists() or not DRIVER_PACKAGE.is_dir():
         raise ProcessFailed(f"Octavia's lock file {LOCK_FILE} is missing: --octavia needs a checkout of the repository")
     shutil.rmtree(directory, ignore_errors=True)
     _run_command(sys.executable, "-m", "venv", str(directory))

@@ -6,13 +6,13 @@ import os
 import shutil
 from pathlib import Path
 
-_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
-_PROGRAMS = ("mariadbd", "mariadb-install-db", "mariadb", "mariadb-admin")
+_SEARCH_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
+_REQUIRED_PROGRAMS = ("mariadbd", "mariadb-install-db", "mariadb", "mariadb-admin")
 
 
 def missing_reason() -> str:
     """Return the reason why MariaDB cannot be started here; empty if it can."""
-    if absent := [name for name in _PROGRAMS if shutil.which(name, path=_PATH) is None]:
+    if absent := [name for name in _REQUIRED_PROGRAMS if shutil.which(name, path=_SEARCH_PATH) is None]:
         return (
             f"Octavia needs MariaDB, and {absent[0]} is not installed. On Debian and Ubuntu: "
             "apt-get install mariadb-server (the demo starts a server of its own; the system's may stay stopped)"
@@ -72,4 +72,4 @@ class MariadbCommands:
         return f"mysql+pymysql://root@localhost/{database}?unix_socket={self._socket}"
 
     def _build_command(self, program: str, *arguments: str) -> list[str]:
-        return [shutil.which(program, path=_PATH) or program, "--no-defaults", *arguments]
+        return [shutil.which(program, path=_SEARCH_PATH) or program, "--no-defaults", *arguments]

@@ -6,7 +6,7 @@ import time
 from evenkeel.demo.addresses import VipAddress
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.narration import ProgressPrinter
-from evenkeel.demo.octavia.host import PROJECT_ID, PROVIDER, OctaviaHost
+from evenkeel.demo.octavia.host import PROJECT_ID, PROVIDER_NAME, OctaviaHost
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.scenario import Scenario, is_answered
 from evenkeel.demo.tenant import Tenant
@@ -20,7 +20,7 @@ class OctaviaScenario(Scenario):
     at the end. ``host``: Octavia's processes, which the scenario starts.
     """
 
-    provider = PROVIDER
+    provider = PROVIDER_NAME
     creates_at = accepts_at = "Octavia"
 
     def __init__(self, cluster: Cluster, place: VipAddress, narrator: ProgressPrinter, host: OctaviaHost) -> None:
@@ -52,7 +52,7 @@ class OctaviaScenario(Scenario):
         await host.start_database()
         self._say("MariaDB has Octavia's tables")
         await host.start_api()
-        self._say(f"a stock Octavia answers at {host.url}; its provider {PROVIDER} is this Even Keel")
+        self._say(f"a stock Octavia answers at {host.url}; its provider {PROVIDER_NAME} is this Even Keel")
         await host.start_driver_agent()
         self._say("octavia-driver-agent runs the provider agent")
         tenant = await asyncio.to_thread(Tenant, host.url, PROJECT_ID)
@@ -64,7 +64,7 @@ class OctaviaScenario(Scenario):
         made = await asyncio.to_thread(
             tenant.create_website,
             name=SHORT_LIVED_NAME,
-            provider=PROVIDER,
+            provider=PROVIDER_NAME,
             subnet_id=self._subnet_id,
             address=place.second_address,
             port=port,

@@ -39,7 +39,7 @@ class PartitionOperations(Protocol):
 
     def show(self, name: str) -> wire.PartitionConfig: ...
 
-    async def guard(self, name: str, wanted: wire.GuardState) -> wire.GuardState: ...
+    async def take_over(self, name: str, wanted: wire.GuardState) -> wire.GuardState: ...
 
     async def change(self, name: str, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt: ...
 
@@ -103,12 +103,12 @@ class Handlers:
         refusal.
 
         Raises :class:`DaemonRefused` for an invalid name or body, and the errors of
-        :meth:`PartitionOperations.guard`, such as ``StaleOwner``.
+        :meth:`PartitionOperations.take_over`, such as ``StaleOwner``.
         """
         name = _partition_name(request)
         wanted = await self._decode_body(request, wire.GuardState)
         try:
-            guard = await self._operations.guard(name, wanted)
+            guard = await self._operations.take_over(name, wanted)
         except Exception as error:
             self._add_journal_entry(request, name, wanted.epoch, accepted=False, how=refusal_code(error))
             raise

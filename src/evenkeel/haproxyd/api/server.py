@@ -22,7 +22,7 @@ from evenkeel.serving.bounded_handler import BoundedHandler
 from evenkeel.serving.web_server import WebServer
 
 
-def routes(handlers: Handlers) -> list[web.RouteDef]:
+def http_routes(handlers: Handlers) -> list[web.RouteDef]:
     """Return all routes; :mod:`wire` defines requests and responses."""
     return [
         web.get("/v1", handlers.show_about),
@@ -49,7 +49,7 @@ def create_app(
         # readiness.
         middlewares=[_answer_refusals, _authentication_middleware(credentials), _readiness_middleware(is_ready)],
     )
-    app.add_routes(routes(handlers))
+    app.add_routes(http_routes(handlers))
     return app
 
 

@@ -10,8 +10,8 @@ import trustme
 
 from evenkeel.core.kit.values import Value
 
-ORGANIZATION = "Even Keel"
-UNIT = "evenkeel-haproxyd"
+AUTHORITY_ORGANIZATION = "Even Keel"
+AUTHORITY_UNIT = "evenkeel-haproxyd"
 CERTIFICATE_VALIDITY = timedelta(days=730)
 """Validity of a certificate that ``--init`` issues."""
 
@@ -85,8 +85,8 @@ def make_certificates(folder: Path, names: Iterable[str]) -> CertificateFiles:
     authority = _load_or_create_authority(files)
     leaf = authority.issue_cert(
         *names,
-        organization_name=ORGANIZATION,
-        organization_unit_name=UNIT,
+        organization_name=AUTHORITY_ORGANIZATION,
+        organization_unit_name=AUTHORITY_UNIT,
         not_after=datetime.now(UTC) + CERTIFICATE_VALIDITY,
     )
     _write_secret(files.key, leaf.private_key_pem.bytes())
@@ -97,7 +97,7 @@ def make_certificates(folder: Path, names: Iterable[str]) -> CertificateFiles:
 def _load_or_create_authority(files: CertificateFiles) -> trustme.CA:
     if files.authority.exists() and files.authority_key.exists():
         return trustme.CA.from_pem(files.authority.read_bytes(), files.authority_key.read_bytes())
-    authority = trustme.CA(organization_name=ORGANIZATION, organization_unit_name=UNIT)
+    authority = trustme.CA(organization_name=AUTHORITY_ORGANIZATION, organization_unit_name=AUTHORITY_UNIT)
     _write_secret(files.authority_key, authority.private_key_pem.bytes())
     files.authority.write_bytes(authority.cert_pem.bytes())
     return authority

@@ -138,7 +138,7 @@ class HaproxyRunner:
         """
         saved = self._saved
         if await self.process.adopt(saved.master_pid, saved.master_started):
-            self._state.adopt(saved, config, read_text(self._layout.local) or "")
+            self._state.adopt(saved, config, read_text(self._layout.local_config_file) or "")
             self._grown = saved.connections
             self._sizes.record_size(self._partition, WorkerSize(tls_sessions=saved.tls_sessions))
             self._log.info("haproxy adopted", master=self.process.master_pid, as_configured=self._state.known)
@@ -180,7 +180,7 @@ class HaproxyRunner:
 
     def _forget_process(self) -> None:
         self._state.reset()
-        self._files.forget()
+        self._files.forget_written_files()
         self._sizes.release_sessions(self._partition)
         self._grown = 0
 
@@ -190,7 +190,7 @@ class HaproxyRunner:
         """Forget which files are on disk, so that the next pass compares all of them: they may have been
         removed.
         """
-        self._files.forget()
+        self._files.forget_written_files()
 
     async def write_outdated_files(self) -> None:
         """Write the files for HAProxy's next start, if runtime commands have changed the process since they were

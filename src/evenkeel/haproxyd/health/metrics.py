@@ -17,7 +17,7 @@ SHOW_STATISTICS = "show stat"
 """Command for the statistics of all proxies and servers."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-Row = Mapping[str, str]
+StatisticsRow = Mapping[str, str]
 
 
 class MetricDefinition(Value):
@@ -170,23 +170,25 @@ def render_metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> s
     )
 
 
-def _rows_with_keys(rows: Mapping[tuple[str, str], Row], keys: Iterable[tuple[str, str]]) -> list[Row]:
+def _rows_with_keys(
+    rows: Mapping[tuple[str, str], StatisticsRow], keys: Iterable[tuple[str, str]]
+) -> list[StatisticsRow]:
     return [rows[key] for key in keys if key in rows]
 
 
-def _listener_labels(row: Row) -> str:
+def _listener_labels(row: StatisticsRow) -> str:
     return f'listener="{row["pxname"]}"'
 
 
-def _pool_labels(row: Row) -> str:
+def _pool_labels(row: StatisticsRow) -> str:
     return f'pool="{row["pxname"]}"'
 
 
-def _member_labels(row: Row) -> str:
+def _member_labels(row: StatisticsRow) -> str:
     return f'pool="{row["pxname"]}",member="{row["svname"]}"'
 
 
-def _total_lines(listeners: list[Row]) -> Iterator[str]:
+def _total_lines(listeners: list[StatisticsRow]) -> Iterator[str]:
     yield _metric_head("octavia_loadbalancer_listeners", "gauge", "Listeners.")
     yield f"octavia_loadbalancer_listeners {len(listeners)}\n"
     for metric in _PROCESS_METRICS:
@@ -196,7 +198,7 @@ def _total_lines(listeners: list[Row]) -> Iterator[str]:
 
 
 def _section_lines(
-    kind: str, table: tuple[MetricDefinition, ...], rows: list[Row], labels: Callable[[Row], str]
+    kind: str, table: tuple[MetricDefinition, ...], rows: list[StatisticsRow], labels: Callable[[StatisticsRow], str]
 ) -> Iterator[str]:
     yield from _state_lines(kind, rows, labels)
     for metric in table:
@@ -208,7 +210,7 @@ def _section_lines(
     yield from _response_lines(kind, rows, labels)
 
 
-def _state_lines(kind: str, rows: list[Row], labels: Callable[[Row], str]) -> Iterator[str]:
+def _state_lines(kind: str, rows: list[StatisticsRow], labels: Callable[[StatisticsRow], str]) -> Iterator[str]:
     name = f"octavia_{kind}_status"
     if rows:
         yield _metric_head(name, "gauge", f"Current status of the {kind}: 1 for the one that it has.")
@@ -225,7 +227,7 @@ def _plain_state(status: str) -> str:
     return {"OPEN": "UP", "FULL": "UP", "no": "UP", "STOP": "DOWN"}.get(word, word)
 
 
-def _response_lines(kind: str, rows: list[Row], labels: Callable[[Row], str]) -> Iterator[str]:
+def _response_lines(kind: str, rows: list[StatisticsRow], labels: Callable[[StatisticsRow], str]) -> Iterator[str]:
     name = f"octavia_{kind}_http_responses_total"
     counted = [row for row in rows if _is_number(row.get("hrsp_2xx"))]
     if counted:

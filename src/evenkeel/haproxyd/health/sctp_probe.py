@@ -12,7 +12,7 @@ import struct
 
 from evenkeel.haproxyd.health.icmp import LOCAL_ERROR_NUMBERS, PingImpossible, PingNotPermitted
 
-PROTOCOL = 132
+SCTP_PROTOCOL_NUMBER = 132
 PACKET_BYTES_MAX = 2048
 EPHEMERAL_PORTS = range(49_152, 65_536)
 INIT_RETRY_SECONDS = 1.0
@@ -21,12 +21,12 @@ _CHUNK_STRUCT = struct.Struct("!BBH")
 _INIT_STRUCT = struct.Struct("!IIHHI")
 _WINDOW_BYTES = 65_536
 INIT, INIT_ACK, ABORT = 1, 2, 6
-_POLYNOMIAL = 0x82F63B78
+_CRC32C_POLYNOMIAL = 0x82F63B78
 
 
 def _crc_table_entry(byte: int) -> int:
     for _ in range(8):
-        byte = byte >> 1 ^ (_POLYNOMIAL if byte & 1 else 0)
+        byte = byte >> 1 ^ (_CRC32C_POLYNOMIAL if byte & 1 else 0)
     return byte
 
 
@@ -68,7 +68,7 @@ class SctpProbe:
         """
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         try:
-            with contextlib.closing(socket.socket(family, socket.SOCK_RAW, PROTOCOL)) as probe:
+            with contextlib.closing(socket.socket(family, socket.SOCK_RAW, SCTP_PROTOCOL_NUMBER)) as probe:
                 probe.setblocking(False)
                 # only packets and errors of this server arrive
                 probe.connect((address, 0))

@@ -77,7 +77,7 @@ _ALLOWED_OPTIONS = frozenset(
 )  # fmt: skip
 _RULE_STAGES = frozenset(("connection", "content", "session"))
 _INSPECTION_KEYWORD = "inspect-delay"
-ACTIONS = {
+ALLOWED_ACTIONS_BY_WORD = {
     "http-after-response": _HTTP_ACTIONS,
     "http-check": _CHECK_KEYWORDS,
     "http-request": _HTTP_ACTIONS,
@@ -109,7 +109,7 @@ def line_problem(line: str, keywords: Collection[str], kinds: FileKinds) -> str:
     if excluded := _excluded_action(words):
         return (
             f"a line has {excluded[:60]!r}; only servers determine where a connection goes, and nothing else is run; "
-            f"allowed after {words[0]}: {', '.join(sorted(ACTIONS[words[0]]))}"
+            f"allowed after {words[0]}: {', '.join(sorted(ALLOWED_ACTIONS_BY_WORD[words[0]]))}"
         )
     if file := forbidden_file(words, kinds):
         return f"a line reads {file[:60]!r}; files of the load balancer alone, by their names, are allowed"
@@ -120,7 +120,7 @@ def _excluded_action(words: Sequence[str]) -> str:
     """Return the word in the place of the line's action if that action is not allowed (``no action`` if the
     word is missing); empty if it is allowed, or lines of this keyword have no action.
     """
-    allowed = ACTIONS.get(words[0])
+    allowed = ALLOWED_ACTIONS_BY_WORD.get(words[0])
     if allowed is None:
         return ""
     rest = words[1:]

@@ -155,7 +155,7 @@ class PartitionGuard:
         if change.state_id != state_id:
             raise NotPartitionOwner(self._partition, seen, "the daemon has a new state since its owner took it over")
 
-    async def move(self, wanted: wire.GuardState) -> None:
+    async def set_owner(self, wanted: wire.GuardState) -> None:
         """Make the sender of ``wanted`` the partition's owner, on disk when this returns.
 
         Raises :class:`StaleOwner` if the guard has a newer owner, :class:`EpochJumpTooLarge`,

@@ -303,7 +303,7 @@ class PartitionManager:
 
     # -- writes
 
-    async def guard(self, name: str, wanted: wire.GuardState) -> wire.GuardState:
+    async def take_over(self, name: str, wanted: wire.GuardState) -> wire.GuardState:
         """Make the sender of ``wanted`` the partition's owner, and return the new guard; creates the
         partition if it does not exist.
 
@@ -319,7 +319,7 @@ class PartitionManager:
         # at once: of two groups that arrive concurrently, one is refused
         self._owners.record_owner(name, wanted.owner)
         try:
-            return await supervisor.guard(wanted)
+            return await supervisor.take_over(wanted)
         except OSError as error:
             raise PartitionFailed(f"partition {name}: {error.strerror}") from error
 

@@ -290,7 +290,7 @@ class PartitionSupervisor:
 
     # -- changes
 
-    async def guard(self, wanted: wire.GuardState) -> wire.GuardState:
+    async def take_over(self, wanted: wire.GuardState) -> wire.GuardState:
         """Make the sender of ``wanted`` the owner, first on disk; wait until changes of an older owner in
         progress have ended, and return the new guard with owner, ``state_id`` and ``empty``.
 
@@ -299,7 +299,7 @@ class PartitionSupervisor:
         :class:`OSError`.
         """
         # first on disk, then wait: a change admitted before the move may still be writing, a later one is refused
-        await self._guard.move(wanted)
+        await self._guard.set_owner(wanted)
         if self._current_pass is not None and self._current_pass.has_other_owner(wanted.epoch, wanted.session_id):
             await self._current_pass.wait_until_ended(self._settings.guard_timeout_seconds)
         at_rest = not self._queue and (self._current_pass is None or self._current_pass.has_ended)

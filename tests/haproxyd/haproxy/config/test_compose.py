@@ -93,7 +93,7 @@ async def test_haproxy_takes_it(tmp_path):
     ):
         for name, content in config_file_contents(config).items():
             (layout.files_dir / name).write_text(content)
-        layout.config.write_text(compose_config("tenant_1", config, layout, settings))
+        layout.config_file.write_text(compose_config("tenant_1", config, layout, settings))
         assert await check_config(binary, layout.config_dir, layout.files_dir, 60) == ""
 
 

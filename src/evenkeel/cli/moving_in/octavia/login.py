@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from evenkeel.cli.client import ApiRefused, Client, UsageError
 
 SERVICE_TYPE = "load-balancer"
-_VERSIONS = ("/v2.0", "/v2")
+_VERSION_PATHS = ("/v2.0", "/v2")
 
 
 class SourceEndpoint(NamedTuple):
@@ -78,4 +78,4 @@ def _root_url(url: str) -> str:
     contain.
     """
     url = url.rstrip("/")
-    return next((url.removesuffix(version) for version in _VERSIONS if url.endswith(version)), url)
+    return next((url.removesuffix(version) for version in _VERSION_PATHS if url.endswith(version)), url)

@@ -7,7 +7,7 @@ from evenkeel.cli.client import ApiRefused, Client, quote_segment
 from evenkeel.cli.moving_in.octavia.source import OctaviaApi, Row
 
 QUOTA_KINDS = ("loadbalancer", "listener", "pool", "member", "healthmonitor", "l7policy", "l7rule")
-UNLIMITED = -1
+UNLIMITED_QUOTA = -1
 LIMIT_MAX = 2_000_000_000
 
 
@@ -107,12 +107,12 @@ def _valid_limits(row: Row) -> tuple[dict[str, int], tuple[str, ...]]:
         value = row.get(kind)
         if value is None:  # the source's default, which it does not show
             remarks.append(f"{kind}: the source shows no limit: our default stays")
-        elif isinstance(value, bool) or not isinstance(value, int) or not UNLIMITED <= value <= LIMIT_MAX:
-            remarks.append(f"{kind} {value}: not from {UNLIMITED} to {LIMIT_MAX}: our limit stays")
+        elif isinstance(value, bool) or not isinstance(value, int) or not UNLIMITED_QUOTA <= value <= LIMIT_MAX:
+            remarks.append(f"{kind} {value}: not from {UNLIMITED_QUOTA} to {LIMIT_MAX}: our limit stays")
         else:
             limits[kind] = value
     return limits, tuple(remarks)
 
 
 def _limit_text(limit: int) -> str:
-    return "unlimited" if limit == UNLIMITED else str(limit)
+    return "unlimited" if limit == UNLIMITED_QUOTA else str(limit)

@@ -29,7 +29,7 @@ class ConfigFiles:
         self.outdated = False
         """Whether the files are older than the running configuration."""
 
-    def forget(self) -> None:
+    def forget_written_files(self) -> None:
         """Forget which contents are on disk, so that the next write compares all files with the disk, and
         replaces files that differ.
         """
@@ -60,8 +60,8 @@ class ConfigFiles:
         wanted = config_file_contents(config)
         differing = self._storage.differing_files(wanted)
         self._known = {name: content for name, content in wanted.items() if name not in differing}
-        if read_text(self._layout.config) != self._composer.compose_text(config):
-            return (*differing, self._layout.config.name)
+        if read_text(self._layout.config_file) != self._composer.compose_text(config):
+            return (*differing, self._layout.config_file.name)
         return differing
 
     def digest(self, config: HaproxyConfig, local: str) -> str:
@@ -87,7 +87,7 @@ def write_files(
     """
     storage.write_files(layout.files_dir, config_file_contents(config), known_contents)
     # the temporary file is outside the directory: HAProxy reads every file in it
-    update_file(layout.config, composer.compose_text(config).encode(), temporary_dir=layout.config_dir.parent)
+    update_file(layout.config_file, composer.compose_text(config).encode(), temporary_dir=layout.config_dir.parent)
 
 
 def load_balancer_id_of_file(config: HaproxyConfig, name: str) -> str:

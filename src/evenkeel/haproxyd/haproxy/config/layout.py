@@ -20,12 +20,12 @@ class PartitionLayout(Value):
     peer_socket: Path
 
     @property
-    def config(self) -> Path:
+    def config_file(self) -> Path:
         """Return the path of the rendered file; HAProxy reads all files of its directory, sorted by name."""
         return self.config_dir / "haproxy.cfg"
 
     @property
-    def local(self) -> Path:
+    def local_config_file(self) -> Path:
         """Return the path at which HAProxy reads the operator's own file, if it is included."""
         return self.config_dir / "local.cfg"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from evenkeel.haproxyd.errors import HaproxyDown
 
-_PROMPT = b"\n> "
+_ANSWER_PROMPT = b"\n> "
 """Prompt that ends each answer in interactive mode (HAProxy management guide, 9.3, ``prompt``)."""
-_INTERACTIVE = "prompt"
+_INTERACTIVE_COMMAND = "prompt"
 """Command for interactive mode: otherwise the worker closes the connection after the first answer."""
 SHOW_INFO = "show info"
 TIMEOUT_SECONDS = 5.0
@@ -45,7 +45,7 @@ class HeldWorkerConnection:
         with contextlib.ExitStack() as failed:
             # A connection that stays open after a failure would keep the worker from ending.
             failed.callback(held.close)
-            _, *answers = await held.commands(_INTERACTIVE, *texts)
+            _, *answers = await held.commands(_INTERACTIVE_COMMAND, *texts)
             failed.pop_all()
         return held, tuple(answers)
 
@@ -69,7 +69,7 @@ class HeldWorkerConnection:
             raise HaproxyDown(f"HAProxy's old worker does not answer: {type(error).__name__}") from error
         finally:
             timeout.cancel()
-        *found, _ = received.decode(errors="replace").split(_PROMPT.decode())
+        *found, _ = received.decode(errors="replace").split(_ANSWER_PROMPT.decode())
         if len(found) != len(texts):
             raise HaproxyDown("HAProxy's answers are not understood")
         return tuple(found)
@@ -109,7 +109,7 @@ class _AnswerCollector(asyncio.Protocol):
             self._answered.set_exception(error)
 
     def _is_complete(self) -> bool:
-        return self._received.endswith(_PROMPT) and self._received.count(_PROMPT) >= self._expected
+        return self._received.endswith(_ANSWER_PROMPT) and self._received.count(_ANSWER_PROMPT) >= self._expected
 
     def data_received(self, data: bytes) -> None:
         self._received += data
