@@ -121,7 +121,7 @@ class Handlers:
 
         Raises :class:`DaemonRefused` for an invalid name or body, or (``busy``) after ``change_seconds``, and
         then the change continues; also the errors of :meth:`PartitionOperations.change`, such as
-        ``StaleOwner`` and ``NotGuarded``.
+        ``StaleOwner`` and ``NotPartitionOwner``.
         """
         return await self._change_partition(request, complete=True)
 
@@ -131,7 +131,7 @@ class Handlers:
 
         Raises :class:`DaemonRefused` for an invalid name or body, or (``busy``) after ``change_seconds``, and
         then the change continues; also the errors of :meth:`PartitionOperations.change`, such as
-        ``StaleOwner`` and ``NotGuarded``.
+        ``StaleOwner`` and ``NotPartitionOwner``.
         """
         return await self._change_partition(request, complete=False)
 

@@ -310,7 +310,7 @@ class PartitionSupervisor:
         """Queue a validated change, and return its receipt once a pass has applied it. ``complete``: it
         replaces the whole contents.
 
-        Raises ``StaleOwner`` or ``NotGuarded`` if the sender is not the owner; :class:`PartitionFailed` if
+        Raises ``StaleOwner`` or ``NotPartitionOwner`` if the sender is not the owner; :class:`PartitionFailed` if
         the pass fails, :class:`PartitionBusy` if the queue is full or the partition is being started or
         stopped, ``InvalidChange`` for too many load balancers.
         """
@@ -323,7 +323,7 @@ class PartitionSupervisor:
         return await asyncio.shield(queued.receipt)
 
     def admit(self, change: wire.PartitionChange) -> None:
-        """Check that the sender of the change owns the partition; raises ``StaleOwner`` or ``NotGuarded`` if
+        """Check that the sender of the change owns the partition; raises ``StaleOwner`` or ``NotPartitionOwner`` if
         not.
         """
         self._guard.admit(change, self._state_id())

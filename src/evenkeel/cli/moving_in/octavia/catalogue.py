@@ -185,7 +185,7 @@ def read_entries(api: OctaviaApi, kind: CatalogueKind) -> dict[str, CatalogueEnt
     is logged in.
 
     An API that lacks the kind, like older releases, or does not show it has no entries. Raises
-    :class:`BadSource` for an unusable answer, and :class:`ClientError`.
+    :class:`InvalidSourceData` for an unusable answer, and :class:`ClientError`.
     """
     profiles = {row["id"]: row for row in _visible_rows(api, kind.profiles_path, kind.profiles_key)}
     found: dict[str, CatalogueEntry] = {}

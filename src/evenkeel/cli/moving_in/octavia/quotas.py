@@ -55,7 +55,7 @@ class DefaultQuotaDifference(NamedTuple):
 
 def default_quota_differences(source: OctaviaApi, ours: OctaviaApi) -> list[DefaultQuotaDifference]:
     """Return the default quotas, for projects without their own, that differ at the source and at Even Keel.
-    Raises :class:`BadSource` for an unusable answer, and :class:`ClientError`.
+    Raises :class:`InvalidSourceData` for an unusable answer, and :class:`ClientError`.
     """
     (there, _), (here, _) = (_valid_limits(api.read_object("/quotas/defaults", "quota")) for api in (source, ours))
     return [
@@ -71,7 +71,7 @@ def import_quotas(
     """Compare the quotas of each project that has its own at the source (or of one project) with Even Keel's,
     and yield the outcomes; with ``apply`` set Even Keel's limits.
 
-    Raises :class:`BadSource` and :class:`ClientError` for what cannot be read at the source; a refusal by
+    Raises :class:`InvalidSourceData` and :class:`ClientError` for what cannot be read at the source; a refusal by
     Even Keel is an outcome.
     """
     rows: Iterable[Row]

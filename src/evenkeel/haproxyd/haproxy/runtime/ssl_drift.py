@@ -105,7 +105,7 @@ def _certificate_findings(
 def _file_findings(
     load_balancer_id: str, file: wire.File, loaded_fingerprints: list[str] | None, *, is_required: bool
 ) -> Iterator[DriftFinding]:
-    if loaded_fingerprints is None:  # without must_be, no configuration line refers to the file
+    if loaded_fingerprints is None:  # unless it is required, no configuration line refers to the file
         if is_required:
             raise NeedsReload(f"{_WORDS_BY_KIND[file.kind]} {file.name} is not there", load_balancer_id)
         return
