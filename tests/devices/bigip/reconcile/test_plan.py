@@ -11,12 +11,14 @@ from evenkeel.devices.bigip.objects import (
     MEMBER,
     NODE,
     POOL,
+    SELF_IP,
     ConfigOperation,
     Key,
     Observed,
     ObservedObject,
     RenderedObjects,
     Verb,
+    WantedObject,
 )
 from evenkeel.devices.bigip.reconcile.plan import Plan, member_node_name, plan_operations, predict_observed
 from evenkeel.devices.bigip.render.load_balancer import render_load_balancer
@@ -189,3 +191,14 @@ def test_a_node_with_a_description_is_somebodys() -> None:
     key = Key(type=NODE, name="10.2.1.1")
     observed[key] = ObservedObject(key=key, attributes={"address": "10.2.1.1", "description": "mine"})
     assert key not in {step.key for step in planned(observed, gone()).operations}
+
+
+def test_plan_deletes_a_shared_object_that_it_creates_anew() -> None:
+    key = Key(type=SELF_IP, name="self-1")
+    needed = WantedObject(
+        key=key, owner="lb-1", attributes={"address": "10.0.0.2/24"}, immutables=frozenset({"address"})
+    )
+    seen = ObservedObject(key=key, attributes={"address": "10.0.0.3/24"})
+    rendered = RenderedObjects(service=service(), networks=(needed,))
+    plan = plan_operations({key: seen}, [rendered], partition=PARTITION, names=NAMES, complete=False)
+    assert [(step.verb, step.key) for step in plan.operations] == [(Verb.DELETE, key), (Verb.CREATE, key)]

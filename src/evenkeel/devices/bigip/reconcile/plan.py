@@ -188,9 +188,11 @@ def plan_operations(
         _delete_operation(key, NO_OWNER) for key in unused_files(observed, services, gone, partition, names)
     )
     operations.extend(_missing_file_operations(observed, sound, partition))
-    changed = {step.key: step for step in _shared_object_additions(together, observed, partition)}
+    changed: dict[Key, list[ConfigOperation]] = {}
+    for step in _shared_object_additions(together, observed, partition):
+        changed.setdefault(step.key, []).append(step)  # two for an object that is replaced
     for owner, items in needs.items():
-        operations.extend(replace(changed[item.key], owner=owner) for item in items if item.key in changed)
+        operations.extend(replace(step, owner=owner) for item in items for step in changed.get(item.key, ()))
     operations.extend(_removals_of_f5_objects(observed, wanted, gone, partition, names))
     operations.extend(_shared_object_removals(observed, {**wanted, **together}, gone, partition, names, shared))
     operations.sort(key=_operation_sort_key)
@@ -222,8 +224,10 @@ def _is_for_networks(step: ConfigOperation) -> bool:
 def _shared_object_additions(
     needs: Mapping[Key, WantedObject], observed: Observed, partition: str
 ) -> Iterator[ConfigOperation]:
-    """Yield operations that add to shared objects what these load balancers need; other load balancers' items
-    in them stay.
+    """Yield operations that create missing shared objects, and change existing ones, as these load balancers
+    need them; list items of other load balancers stay.
+
+    An object with a differing immutable attribute is deleted and created again.
     """
     for item in needs.values():
         seen = observed.get(item.key)
