@@ -71,9 +71,9 @@ def test_expected_load_balancer_missing_in_two_observations_is_absent_until_it_i
     looks = Looks("lb-1", "lb-2")
     looks.look({"lb-1": "x", "lb-2": "y"})
     assert not looks.look({"lb-2": "y"})
-    assert looks.inventory.must_confirm_absence_soon
+    assert looks.inventory.must_recheck_missing_load_balancers_soon
     assert looks.look({"lb-2": "y"}, seconds=1.0) == Findings(absent=("lb-1",))
-    assert not looks.inventory.must_confirm_absence_soon
+    assert not looks.inventory.must_recheck_missing_load_balancers_soon
     assert looks.look({"lb-1": "x", "lb-2": "y"}) == Findings(present=("lb-1",))
     assert not looks.look({"lb-1": "x", "lb-2": "y"})
 
@@ -181,7 +181,7 @@ def test_a_device_that_is_back_and_cannot_tell_may_hold_anything() -> None:
 def test_load_balancer_missing_on_one_device_in_two_observations_is_reported() -> None:
     looks = Looks("lb-1")
     assert not looks.look({"lb-1": "x"}, lacking={"lb-1": "b"})
-    assert looks.inventory.must_confirm_absence_soon
+    assert looks.inventory.must_recheck_missing_load_balancers_soon
     assert looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}, seconds=1.0) == Findings(lacking={"lb-1": "b"})
     assert not looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}, seconds=1.0)
     assert looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}) == Findings(lacking={"lb-1": "b"})

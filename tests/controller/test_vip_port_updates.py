@@ -34,7 +34,7 @@ class Store:
         del self.ports[port.load_balancer_id]
         return True
 
-    async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[str, ...]:
+    async def take_load_balancers_due_for_port_update(self, *, limit: int, backoff: Backoff) -> tuple[str, ...]:
         assert limit > 0 < backoff.initial_seconds
         return self.found
 

@@ -75,7 +75,7 @@ class PoolClient(Client):
             return
         try:
             await self._remove(
-                root, "delete pool", lambda store: store.lbaas_v1.delete_rooted_pool(pool.id, project_id=None)
+                root, "delete pool", lambda store: store.lbaas_v1.delete_v1_pool(pool.id, project_id=None)
             )
         except Conflict as error:
             if error.code != "pool_has_vip":

@@ -188,7 +188,7 @@ class CommonShardWorker:
         }
         try:
             seconds = self._settings.status_interval_seconds
-            if self._inventory.must_confirm_absence_soon:
+            if self._inventory.must_recheck_missing_load_balancers_soon:
                 seconds = min(seconds, CONFIRM_SECONDS)
             await asyncio.wait(reasons, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -256,7 +256,7 @@ class Inventory:
         self._request_at = 0.0
 
     @property
-    def must_confirm_absence_soon(self) -> bool:
+    def must_recheck_missing_load_balancers_soon(self) -> bool:
         """Whether something was missing for the first time, so that the next observation must confirm it
         soon.
         """

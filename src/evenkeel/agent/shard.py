@@ -128,7 +128,7 @@ class ShardWorker:
 
     @property
     def is_writing(self) -> bool:
-        """Whether devices are written now, or the results are reported."""
+        """Return whether the worker is writing to devices now (or taking over), or reporting the results."""
         return self._reconciler.is_writing
 
     @property

@@ -52,7 +52,7 @@ class VipPortUpdates:
         """
         # Taken before the work, so that a change that arrives during it is not lost.
         changed, self._changed = self._changed, set()
-        due = await self._ports.take_due_ports(limit=PORTS_PER_LOOK, backoff=RETRY)
+        due = await self._ports.take_load_balancers_due_for_port_update(limit=PORTS_PER_LOOK, backoff=RETRY)
         await for_each_concurrently(sorted({*changed, *due}), self._update_port, at_once=PORTS_AT_ONCE)
 
     async def _update_port(self, load_balancer_id: LoadBalancerId) -> None:

@@ -64,7 +64,7 @@ async def test_a_first_guard_decided_before_the_floor_was_raised_is_refused(
     late, agent = rig.owner(), rig.owner()
     await late.check()
     admitted, resume = asyncio.Event(), asyncio.Event()
-    real = MinimumEpoch.admission_commands
+    real = MinimumEpoch.first_guard_check_commands
 
     async def admit(self: MinimumEpoch, *args: Any) -> Any:
         commands = await real(self, *args)
@@ -73,7 +73,7 @@ async def test_a_first_guard_decided_before_the_floor_was_raised_is_refused(
             await resume.wait()
         return commands
 
-    monkeypatch.setattr(MinimumEpoch, "admission_commands", admit)
+    monkeypatch.setattr(MinimumEpoch, "first_guard_check_commands", admit)
     task = asyncio.create_task(late.take_over(PROJECT, 1, session_of(1)))
     await admitted.wait()
     await served_and_removed(agent, 2)

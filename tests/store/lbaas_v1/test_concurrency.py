@@ -50,7 +50,7 @@ async def test_a_pool_is_deleted_or_gets_a_vip(store: SqlStore, other_store: Sql
         pool = await make_pool(store)
 
         deleted, made = await asyncio.gather(
-            store.lbaas_v1.delete_rooted_pool(pool.id, project_id=PROJECT),
+            store.lbaas_v1.delete_v1_pool(pool.id, project_id=PROJECT),
             make_vip(other_store, pool.id),
             return_exceptions=True,
         )

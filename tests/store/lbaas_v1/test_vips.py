@@ -227,7 +227,7 @@ async def test_vip_waits_for_its_pool_where_immutability_is_strict(store: SqlSto
     made = await make_pool(store)
     strict = open_store(database_url, StoreOptions(strict_immutability=True))
     try:
-        for refused in (make_vip(strict, made.id), strict.lbaas_v1.delete_rooted_pool(made.id, project_id=PROJECT)):
+        for refused in (make_vip(strict, made.id), strict.lbaas_v1.delete_v1_pool(made.id, project_id=PROJECT)):
             with pytest.raises(Conflict, match="immutable"):
                 await refused
         await applied(store, made.load_balancer_id)
@@ -297,7 +297,7 @@ async def test_a_pool_with_a_vip_is_not_deleted(store: SqlStore) -> None:
     await make_vip(store, made.id)
 
     with pytest.raises(Conflict, match="still in use by vip") as refused:
-        await store.lbaas_v1.delete_rooted_pool(made.id, project_id=PROJECT)
+        await store.lbaas_v1.delete_v1_pool(made.id, project_id=PROJECT)
 
     assert refused.value.code == "pool_has_vip"
 
@@ -309,8 +309,8 @@ async def test_a_load_balancer_goes_with_the_pool_it_was_made_for(store: SqlStor
     await store.tenants.add_health_monitor(monitor(pool_id=made.id), project_id=PROJECT)
     await applied(store, made.load_balancer_id)
 
-    await store.lbaas_v1.delete_rooted_pool(made.id, project_id=PROJECT)
-    await store.lbaas_v1.delete_rooted_pool(made.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_v1_pool(made.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_v1_pool(made.id, project_id=PROJECT)
 
     root = await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)
     assert (root.deleted, root.provisioning_status) == (True, ProvisioningStatus.PENDING_DELETE)
@@ -326,9 +326,9 @@ async def test_a_load_balancer_made_for_a_pool_goes_with_the_last_pool_in_it(sto
     other = pool(load_balancer_id=made.load_balancer_id)
     await store.tenants.add_pool(other, (), None, listener_id=None, project_id=PROJECT)
 
-    await store.lbaas_v1.delete_rooted_pool(made.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_v1_pool(made.id, project_id=PROJECT)
     assert not (await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)).deleted
-    await store.lbaas_v1.delete_rooted_pool(other.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_v1_pool(other.id, project_id=PROJECT)
 
     assert (await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)).deleted
 
@@ -336,19 +336,19 @@ async def test_a_load_balancer_made_for_a_pool_goes_with_the_last_pool_in_it(sto
 async def test_an_agent_has_the_pools_it_acts_for_or_is_home_to(store: SqlStore) -> None:
     await placed(store)
     made = await make_pool(store)
-    assert [each.id for each in (await store.lbaas_v1.rooted_pools(ListQuery(), agent_id=AGENT)).items] == [made.id]
-    assert (await store.lbaas_v1.rooted_pools(ListQuery(), agent_id="nobody")).items == ()
+    assert [each.id for each in (await store.lbaas_v1.list_v1_pools(ListQuery(), agent_id=AGENT)).items] == [made.id]
+    assert (await store.lbaas_v1.list_v1_pools(ListQuery(), agent_id="nobody")).items == ()
 
     statement = update(schema.shard).values(acting_agent_id=None)
     await store.database.write(lambda connection: connection.execute(statement))
 
-    assert [each.id for each in (await store.lbaas_v1.rooted_pools(ListQuery(), agent_id=AGENT)).items] == [made.id]
+    assert [each.id for each in (await store.lbaas_v1.list_v1_pools(ListQuery(), agent_id=AGENT)).items] == [made.id]
 
 
 async def test_one_that_was_never_placed_goes_at_once(store: SqlStore) -> None:
     made = await make_pool(store)
 
-    await store.lbaas_v1.delete_rooted_pool(made.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_v1_pool(made.id, project_id=PROJECT)
 
     with pytest.raises(NotFound):
         await store.tenants.get(LoadBalancer, made.load_balancer_id, project_id=None)
@@ -359,7 +359,7 @@ async def test_a_pool_of_a_load_balancer_goes_alone(store: SqlStore) -> None:
     row = pool(load_balancer_id=stored.load_balancer.id)
     await store.tenants.add_pool(row, (), None, listener_id=None, project_id=PROJECT)
 
-    await store.lbaas_v1.delete_rooted_pool(row.id, project_id=PROJECT)
+    await store.lbaas_v1.delete_v1_pool(row.id, project_id=PROJECT)
 
     with pytest.raises(NotFound):
         await store.tenants.get(Pool, row.id, project_id=None)
@@ -373,12 +373,12 @@ async def test_another_project_sees_nothing(store: SqlStore) -> None:
     for refused in (
         store.lbaas_v1.add_vip(listener(default_pool_id=made.id), vip(), None, project_id="other"),
         store.lbaas_v1.update_vip(row.id, {}, None, project_id="other"),
-        store.lbaas_v1.delete_rooted_pool(made.id, project_id="other"),
+        store.lbaas_v1.delete_v1_pool(made.id, project_id="other"),
     ):
         with pytest.raises(NotFound):
             await refused
     assert (await store.lbaas_v1.vips(ListQuery(project_id="other"))).items == ()
-    assert (await store.lbaas_v1.rooted_pools(ListQuery(project_id="other"))).items == ()
+    assert (await store.lbaas_v1.list_v1_pools(ListQuery(project_id="other"))).items == ()
 
 
 async def test_a_vip_counts_as_a_listener(store: SqlStore) -> None:
@@ -412,12 +412,12 @@ async def test_every_pool_is_a_pool(store: SqlStore) -> None:
     stored = await create(store)
     vip_id = stored.listeners[0].id
 
-    page = await store.lbaas_v1.rooted_pools(ListQuery())
+    page = await store.lbaas_v1.list_v1_pools(ListQuery())
     assert {(each.pool.id, each.monitor and each.monitor.id) for each in page.items} == {
         (made.id, None),
         (stored.pools[0].id, stored.health_monitors[0].id),
     }
-    (found,) = (await store.lbaas_v1.rooted_pools(ListQuery(filters={"vip_id": (vip_id,)}))).items
+    (found,) = (await store.lbaas_v1.list_v1_pools(ListQuery(filters={"vip_id": (vip_id,)}))).items
     assert found.pool.id == stored.pools[0].id
 
 
@@ -429,7 +429,7 @@ async def test_lists_cost_as_many_statements_however_long_they_are(store: SqlSto
         await create(store)
         with statements_of(store.database) as seen:
             await store.lbaas_v1.vips(ListQuery())
-            await store.lbaas_v1.rooted_pools(ListQuery())
+            await store.lbaas_v1.list_v1_pools(ListQuery())
         counts.append(len(seen))
 
     assert counts == [6, 6]

@@ -44,7 +44,9 @@ async def page(store: SqlStore, limit: int = 10, older_seconds: float = FAR) -> 
 
 
 async def due(store: SqlStore) -> tuple[str, ...]:
-    return await store.ports.take_due_ports(limit=10, backoff=Backoff(initial_seconds=200.0, max_seconds=300.0))
+    return await store.ports.take_load_balancers_due_for_port_update(
+        limit=10, backoff=Backoff(initial_seconds=200.0, max_seconds=300.0)
+    )
 
 
 async def events(store: SqlStore, kind: str) -> list[str]:

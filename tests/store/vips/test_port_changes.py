@@ -19,7 +19,9 @@ async def changed(store: SqlStore, load_balancer_id: str, **changes: Any) -> Any
 
 
 async def take(store: SqlStore) -> tuple[str, ...]:
-    return await store.ports.take_due_ports(limit=10, backoff=Backoff(initial_seconds=200.0, max_seconds=300.0))
+    return await store.ports.take_load_balancers_due_for_port_update(
+        limit=10, backoff=Backoff(initial_seconds=200.0, max_seconds=300.0)
+    )
 
 
 async def make_due(store: SqlStore, load_balancer_id: str, in_seconds: float = -1.0) -> None:

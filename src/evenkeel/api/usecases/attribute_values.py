@@ -59,8 +59,10 @@ def values_to_create(body: Any, kind: type[Any], *besides: str) -> Attributes:
 
 
 def values_to_change(body: Any, kind: type[Any]) -> Attributes:
-    """Return ``{attribute: value}`` of a change request, without absent attributes, and with null replaced by
-    the default; null leaves tags unchanged, except those of L7 policies and rules.
+    """Return ``{attribute: value}`` of a change request, without absent attributes; null, and an empty text
+    in a reference to a key manager, are replaced by the default.
+
+    Null leaves tags unchanged, except those of L7 policies and rules.
     """
     changes: Attributes = {}
     for name, attribute in _common_attributes(type(body), kind).items():

@@ -132,7 +132,7 @@ def _check_cookie_rule(rule: L7Rule) -> None:
         raise _invalid_rule_value(rule, "Invalid characters in cookie value", allowed, code="l7rule_cookie_value")
 
 
-def _check_has_certificate_rule(rule: L7Rule) -> None:
+def _check_ssl_conn_has_cert_rule(rule: L7Rule) -> None:
     _check_compare_type(rule, "EQUAL_TO")
     if rule.value.lower() != "true":
         raise _invalid_rule_value(
@@ -159,7 +159,7 @@ _CHECKS_BY_TYPE: dict[str, Callable[[L7Rule], None]] = {
     "HEADER": _check_text_value,
     "COOKIE": _check_cookie_rule,
     "FILE_TYPE": _check_file_type_rule,
-    "SSL_CONN_HAS_CERT": _check_has_certificate_rule,
+    "SSL_CONN_HAS_CERT": _check_ssl_conn_has_cert_rule,
     "SSL_VERIFY_RESULT": _check_verify_result_rule,
     "SSL_DN_FIELD": _check_dn_field_rule,
 }

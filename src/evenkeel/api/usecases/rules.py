@@ -1,5 +1,8 @@
-"""Octavia's rules between attributes, over core values, so that create and change requests pass the same checks. All
-raise :class:`Invalid` (400) or :class:`Conflict` (409) naming field and value.
+"""This module has Octavia's rules between attributes, over core values, so that create and change requests
+pass the same checks.
+
+A failed check raises :class:`Invalid` (400) or :class:`Conflict` (409), whose text names the attributes or
+values that are not allowed.
 """
 
 from collections.abc import Hashable, Iterable, Sequence

@@ -1,7 +1,8 @@
-"""Octavia's rules for TLS of listeners and towards members, beyond types, and its defaults. Pure.
+"""Octavia's rules for TLS of listeners and towards members, beyond types, and its defaults.
 
-The rules concern a whole object, so that create and change requests pass the same checks; they raise :class:`Invalid`
-(400) naming field and value. The content of references is read elsewhere (:mod:`evenkeel.api.common.references`).
+The rules concern a whole object, so that create and change requests pass the same checks. A failed check raises
+:class:`Invalid` (400), whose text names the attributes or values that are not allowed. The content of references is
+read elsewhere (:mod:`evenkeel.api.common.references`).
 """
 
 from typing import Any, TypeVar

@@ -1,7 +1,10 @@
-"""The bus over RabbitMQ 3.10 or newer: durable quorum queues, publisher confirms, acknowledged after the work.
+"""The bus over RabbitMQ 3.10 or newer uses durable quorum queues and publisher confirms, and acknowledges a
+message after the work.
 
-When a node of a cluster fails, clients reconnect to the next one and declare missing queues and exchanges again. Calls
-are answered through RabbitMQ's direct reply-to and expire with their time-out.
+The exceptions may get lost: keepalives, in classic queues without confirms and acknowledgements, and replies
+to calls, which come through RabbitMQ's direct reply-to without a confirm. Calls expire with their time-out.
+When a node of a cluster fails, clients reconnect to the next one and declare missing queues and exchanges
+again.
 """
 
 from evenkeel.bus.amqp.bus import AmqpBus

@@ -12,8 +12,10 @@ from types import FrameType
 
 @contextmanager
 def single_key_input() -> Iterator[None]:
-    """Within the block keys are read one by one, without Enter, and not shown; SIGTERM ends the block like
-    Ctrl-C. The terminal is restored at the end.
+    """Make the terminal give keys one by one within the block, without Enter and without showing them.
+
+    SIGTERM ends the block like Ctrl-C, by :class:`KeyboardInterrupt`; the terminal is restored at the end.
+    Raises :class:`termios.error` if standard input is no terminal. Only for the main thread.
     """
     before = termios.tcgetattr(sys.stdin)
     former = signal.signal(signal.SIGTERM, _raise_interrupt)

@@ -281,7 +281,10 @@ def _served_listeners(tree: LoadBalancerTree, awaited: Collection[str]) -> Itera
 
 
 def refers_to_certificates(tree: LoadBalancerTree) -> bool:
-    """Whether any listener or pool that is not marked deleted has a reference to a key manager."""
+    """Return whether a listener or pool that is not marked deleted has a reference to a key manager.
+
+    References of listeners that do not terminate TLS have no effect, and do not count.
+    """
     rows: tuple[Listener | Pool, ...] = (*tree.listeners, *tree.pools)
     return any(references_of(row) for row in rows if not row.deleted)
 

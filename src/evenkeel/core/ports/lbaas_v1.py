@@ -56,7 +56,7 @@ class LbaasV1Store(Protocol):
         """
         ...
 
-    async def delete_rooted_pool(self, pool_id: str, *, project_id: ProjectId | None) -> Change:
+    async def delete_v1_pool(self, pool_id: str, *, project_id: ProjectId | None) -> Change:
         """Mark a pool deleted, with its members and monitor, and, if nothing else is left in the load
         balancer that was made for the pool, that load balancer, too. A repetition changes nothing.
         ``project_id``: the project that must have the pool; None: any.
@@ -73,7 +73,7 @@ class LbaasV1Store(Protocol):
         """
         ...
 
-    async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
+    async def list_v1_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
         """Return a page of :class:`LbaasV1Pool`; the query is a query for pools that may also filter by
         ``vip_id``. ``agent_id``: only pools of load balancers that the agent acts for or is home to; None:
         all.

@@ -61,7 +61,9 @@ class PortStore(Protocol):
         """
         ...
 
-    async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
+    async def take_load_balancers_due_for_port_update(
+        self, *, limit: int, backoff: Backoff
+    ) -> tuple[LoadBalancerId, ...]:
         """Return at most ``limit`` load balancers with pending changes of their ports, longest due first.
 
         Each is returned to one caller only and becomes due again after the delay that ``backoff`` gives for

@@ -186,8 +186,8 @@ MOVED_NETWORKS_MAX = 500
 
 
 class GetAssignments(Message, tag="get_assignments"):
-    """Call to read the shards of the session and the pending work in them: a page of at most ``limit`` after
-    ``after_id``, in the order of their ids. Answered by :class:`Assignments`.
+    """Call to read the shards of the session with their pending work: at most ``limit`` shards after
+    ``after_id``, in the order of the shards' ids. Answered by :class:`Assignments`.
     """
 
     agent_id: AgentId

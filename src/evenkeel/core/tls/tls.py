@@ -1,4 +1,6 @@
-"""TLS versions and ciphers that an operator allows, and the defaults of listeners and pools. Pure."""
+"""This module decides which TLS versions and ciphers an operator allows, and the defaults of listeners and
+pools. Which ciphers exist, and which belong to a group, depends on the local OpenSSL.
+"""
 
 import ssl
 from collections.abc import Collection

@@ -50,12 +50,12 @@ class SqlLbaasV1:
 
     update_vip = tenant_write_operation(vips.update_vip)
 
-    delete_rooted_pool = tenant_write_operation(vips.delete_v1_pool)
+    delete_v1_pool = tenant_write_operation(vips.delete_v1_pool)
 
     async def vips(self, query: ListQuery) -> Page:
         return await self._db.read(reads.list_vips(query))
 
-    async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
+    async def list_v1_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
         return await self._db.read(reads.list_v1_pools(query, agent_id))
 
     pool_statistics = query_operation(reads.read_pool_statistics)

@@ -18,12 +18,14 @@ _OWNER_COLUMNS = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agen
 def read_owners_with_waiting_work(
     connection: Connection, waited_seconds: float, deadline_seconds: float, limit: int
 ) -> tuple[ShardOwner, ...]:
-    """Return the owners of load balancers whose changes wait for ``waited_seconds``, found by the index of
-    their deadlines, the owners of their groups' common shards, and the owners of common shards with
-    waiting shared networks; each agent once, from at most ``limit`` load balancers and networks' shards.
+    """Return the owners of load balancers that are PENDING for ``waited_seconds`` (or half of
+    ``deadline_seconds``, if that is less), and of common shards (for networks that projects share) with
+    unconfirmed changes.
 
-    Networks without users count, too, for which no load balancer waits. Two queries, three if any of them
-    waits.
+    With each of them comes the owner of its device group's common shard; every agent is returned once.
+    ``deadline_seconds``: time after which a PENDING change fails. ``limit``: maximum of load balancers, and
+    of common shards with unconfirmed changes, also of networks without load balancers. Two queries, three if
+    any work waits.
     """
     # a short deadline leaves no time to wait so long
     left_seconds = max(deadline_seconds - waited_seconds, deadline_seconds / 2)

@@ -119,7 +119,9 @@ class SqlPortChanges:
         statement = delete(_vip_port_change).where(*same, *unbound, _vip_port_change.c.lost_port_id.is_(None))
         return bool(await self._db.write(lambda connection: connection.execute(statement).rowcount))
 
-    async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
+    async def take_load_balancers_due_for_port_update(
+        self, *, limit: int, backoff: Backoff
+    ) -> tuple[LoadBalancerId, ...]:
         statement = (
             select(_vip_port_change)
             .where(is_past(_vip_port_change.c.due_at))

@@ -21,7 +21,7 @@ async def show_agent_of_pool(services: Services, call: Call) -> Answer:
 
 
 async def _pools_of_agent(services: Services, call: Call, query: ListQuery) -> Page:
-    return await services.lbaas_v1.rooted_pools(query, agent_id=AgentId(object_id(call, "Agent")))
+    return await services.lbaas_v1.list_v1_pools(query, agent_id=AgentId(object_id(call, "Agent")))
 
 
 pools = list_handler(POOLS, _pools_of_agent)

@@ -87,7 +87,7 @@ POOLS = V1Resource(
         unordered=frozenset({"vip_id"}),
         tagged=False,
     ),
-    read=lambda services, query: services.lbaas_v1.rooted_pools(query),
+    read=lambda services, query: services.lbaas_v1.list_v1_pools(query),
     view=showing.pool_view,
 )
 MEMBERS = V1Resource(

@@ -29,7 +29,7 @@ from evenkeel.core.resources.model import HealthMonitor, LoadBalancer, LoadBalan
 from evenkeel.core.resources.pool_rooted import MONITOR_ATTRIBUTES, LbaasV1Pool, SharedMonitor
 
 
-async def make_rooted_pool(services: Services, call: Call, wanted: V1PoolNew) -> LbaasV1Pool:
+async def make_v1_pool(services: Services, call: Call, wanted: V1PoolNew) -> LbaasV1Pool:
     """Create a pool and a load balancer without a VIP for it; returns the stored pool.
 
     Raises :class:`NeutronRefusal` for another project or an unknown subnet, :class:`NotFound` for the
@@ -96,7 +96,7 @@ def _copy_of_monitor_for_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -
     )
 
 
-async def change_rooted_pool(services: Services, call: Call, pool_id: str, wanted: V1PoolChange) -> LbaasV1Pool:
+async def change_v1_pool(services: Services, call: Call, pool_id: str, wanted: V1PoolChange) -> LbaasV1Pool:
     """Change a pool, and which health monitor it has; returns the stored pool. Raises :class:`NotFound`,
     :class:`NeutronRefusal` for a monitor that cannot be shared, :class:`Invalid`, :class:`Unsupported`,
     :class:`Conflict`, :class:`KeyManagerUnavailable`.
@@ -125,7 +125,7 @@ async def _set_monitor(
     services: Services, call: Call, pool: Pool, monitor_id: str | None, attributes: PoolChange
 ) -> None:
     """Set the pool's monitor (None: remove it) in one change with the attributes, so that all or nothing is
-    accepted. Raises the errors of :func:`change_rooted_pool`.
+    accepted. Raises the errors of :func:`change_v1_pool`.
     """
     if monitor_id is not None:
         await check_shared_monitor_fits_pool(
@@ -138,11 +138,11 @@ async def _set_monitor(
     await services.change_accepted(accepted)
 
 
-async def remove_rooted_pool(services: Services, call: Call, pool_id: str) -> None:
+async def remove_v1_pool(services: Services, call: Call, pool_id: str) -> None:
     """Delete a pool, and the load balancer that was made for it unless that has other objects. Raises
     :class:`NotFound`, :class:`Conflict` while the pool has a vip.
     """
-    await services.change_accepted(await services.lbaas_v1.delete_rooted_pool(pool_id, project_id=call.caller.scope))
+    await services.change_accepted(await services.lbaas_v1.delete_v1_pool(pool_id, project_id=call.caller.scope))
 
 
 async def show_pool_statistics(services: Services, call: Call) -> Answer:

@@ -24,9 +24,9 @@ _POOLS = DeclaredObject(
     api=LBAAS_V1,
     resource=POOLS,
     view=views.V1PoolView,
-    create=WriteRequest(requests.V1PoolNewBody, pools.make_rooted_pool),
-    change=WriteRequest(requests.V1PoolChangeBody, pools.change_rooted_pool),
-    remove=DeleteRequest(pools.remove_rooted_pool),
+    create=WriteRequest(requests.V1PoolNewBody, pools.make_v1_pool),
+    change=WriteRequest(requests.V1PoolChangeBody, pools.change_v1_pool),
+    remove=DeleteRequest(pools.remove_v1_pool),
 )
 _MEMBERS = DeclaredObject(
     api=LBAAS_V1,

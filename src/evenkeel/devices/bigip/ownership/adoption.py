@@ -35,11 +35,13 @@ async def find_networks(
     layout: NetworkLayout,
     services: Sequence[ServiceDefinition],
 ) -> FoundNetworks | None:
-    """Find the networks of a partition without a mark; None: the partition is Even Keel's, does not exist, or
-    has no networks, or the device group attaches devices to none.
+    """Find the networks that F5's agent attached to the project's partition, unless the partition's
+    description names an owner.
 
-    ``services``: all the project's load balancers. Raises :class:`DeviceRejected` if the partition is another
-    owner's or cannot be adopted, :class:`DeviceUnavailable`.
+    None: Even Keel owns the partition already, it does not exist or has no networks, or this device group
+    attaches its devices to no networks (``f5_global_routed_mode``). ``services``: all the project's load
+    balancers. Raises :class:`DeviceRejected` if another owner is named or the partition cannot be adopted,
+    :class:`DeviceUnavailable`.
     """
     partition = names.partition_name(project_id)
     try:

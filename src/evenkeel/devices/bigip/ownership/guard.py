@@ -108,7 +108,7 @@ async def take_over_partition(
                 guards=[guard.name for guard in guards.impossible_guards],
             )
         # only for a first guard: an existing guard refuses former owners itself
-        above_minimum = [] if guards.held else await minimum_epoch.admission_commands(partition, mine)
+        above_minimum = [] if guards.held else await minimum_epoch.first_guard_check_commands(partition, mine)
         commands = [*takeover_commands(guards, partition, mine, names, owner), *above_minimum]
         if new and defers:
             return TakeoverResult(new=True, first_guard=tuple(commands))

@@ -58,7 +58,7 @@ class MinimumEpoch:
                 await self._device.write(command.method, command.path, command.body)
         await self._read_guards()
 
-    async def admission_commands(self, partition: str, mine: Guard) -> list[Command]:
+    async def first_guard_check_commands(self, partition: str, mine: Guard) -> list[Command]:
         """Return commands for the transaction with a partition's first guard, which make the transaction fail
         if the minimum epoch is raised meanwhile.
 

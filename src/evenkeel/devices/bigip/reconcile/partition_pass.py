@@ -135,7 +135,7 @@ class CachedPartition:
         self.nodes_swept = new
         """Whether this agent has searched /Common for unused nodes that an earlier owner did not come to remove."""
         self.uploads_swept = new
-        """Whether this agent has removed the uploads that an earlier owner left."""
+        """True once an earlier owner's uploads are listed for removal; at once for a new partition."""
         self.reads = PartitionReadCache(partition)
         self.planned: PlannedState | None = None
         """The last plan: a pass that begins with the same state and the same load balancers has the same plan.

@@ -26,7 +26,7 @@ def limit_connect_timeout(lines: Iterable[str]) -> Iterator[str]:
     A condition in the lines selects between both kinds of HAProxy.
     """
     lines = tuple(lines)
-    shorter, check, connect = limits_client_connects(lines), *_find_timeouts(lines)
+    shorter, check, connect = limits_client_connects(lines), *_find_check_and_connect_timeouts(lines)
     for line in lines:
         if shorter and check is not None and connect is not None and line == connect[0]:
             # HAProxy evaluates the condition itself, so the file does not depend on the version that reads it.
@@ -45,11 +45,11 @@ def limits_client_connects(lines: Iterable[str]) -> bool:
     """Whether the lines' ``timeout check`` is shorter than their ``timeout connect``, so that clients'
     connections get the former where HAProxy ends checks early; False if either is missing.
     """
-    check, connect = _find_timeouts(lines)
+    check, connect = _find_check_and_connect_timeouts(lines)
     return check is not None and connect is not None and _timeout_milliseconds(check) < _timeout_milliseconds(connect)
 
 
-def _find_timeouts(lines: Iterable[str]) -> tuple[re.Match[str] | None, re.Match[str] | None]:
+def _find_check_and_connect_timeouts(lines: Iterable[str]) -> tuple[re.Match[str] | None, re.Match[str] | None]:
     """Return the matches for the lines ``timeout check`` and ``timeout connect``; None for a missing one."""
     found = {match[1]: match for match in map(_TIMEOUT_PATTERN.fullmatch, lines) if match}
     return found.get("check"), found.get("connect")
