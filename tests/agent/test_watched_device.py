@@ -1,9 +1,14 @@
 """Who watches a device group hears of the ports that it serves, not of those that it refused or gave up."""
 
+import inspect
+from typing import Any
+
+import pytest
 from msgspec.structs import replace
 
 from evenkeel.agent.watched_device import notify_after_changes
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome, service_outcome
+from evenkeel.core.ports import device as device_ports
 from evenkeel.core.resources.model import Vip
 from tests.devices.bigip.network_world import balancer, network, subnet
 from tests.devices.bigip.test_common_networks import left, networks, shared
@@ -50,3 +55,20 @@ async def test_networks_that_projects_share_have_ports_but_no_vip() -> None:
     subnets = (replace(made.subnets[0], addresses=addresses),)
     await device.apply(networks(replace(shown, networks=(replace(made, subnets=subnets),)), left(2)))
     assert heard == [("port-self", "port-snat")]
+
+
+@pytest.mark.parametrize("protocol", device_ports.OPTIONAL_DEVICE_PROTOCOLS)
+def test_a_watched_device_group_offers_what_it_offers_unwatched(protocol: Any) -> None:
+    """``isinstance`` of a protocol finds members by ``getattr_static`` from Python 3.12 on."""
+    members = [name for name in vars(protocol) if not name.startswith("_")]
+    group = type("Group", (), {name: lambda self: None for name in members})()
+    watched = notify_after_changes(group, lambda _: None)
+    assert members and all(inspect.getattr_static(watched, name, None) is not None for name in members)
+    assert isinstance(watched, protocol)
+
+
+def test_all_protocols_that_a_device_group_may_offer_are_listed() -> None:
+    asked = {each for each in vars(device_ports).values() if getattr(each, "_is_runtime_protocol", False)}
+    assert {each for each in asked if each.__module__ == device_ports.__name__} == set(
+        device_ports.OPTIONAL_DEVICE_PROTOCOLS
+    )

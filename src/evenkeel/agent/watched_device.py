@@ -6,9 +6,12 @@ from typing import Any, cast
 from evenkeel.core.devices.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.devices.service import ServiceDefinition
 from evenkeel.core.ports import Device
+from evenkeel.core.ports.device import OPTIONAL_DEVICE_PROTOCOLS
 
-_OPTIONAL_MEMBERS = ("attachments", "found_networks", "reloaded_options", "reload", "probe_silent_devices")
-"""Optional members of a device group, in addition to :class:`~evenkeel.core.ports.Device`."""
+_OPTIONAL_MEMBERS = tuple(
+    name for protocol in OPTIONAL_DEVICE_PROTOCOLS for name in vars(protocol) if not name.startswith("_")
+)
+"""Names of the members that a device group may have in addition to those of :class:`~evenkeel.core.ports.Device`."""
 
 
 class WatchedDevice:

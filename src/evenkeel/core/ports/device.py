@@ -214,3 +214,14 @@ class Reloadable(Protocol):
         Raises :class:`ValueError` naming an option that cannot be used, and nothing changes.
         """
         ...
+
+
+OPTIONAL_DEVICE_PROTOCOLS = (
+    SilentDeviceProber,
+    Attachable,
+    NetworkAdopter,
+    IruleKeeper,
+    PartitionReturner,
+    Reloadable,
+)
+"""What a device group may offer in addition to :class:`Device`; callers ask with ``isinstance``."""
