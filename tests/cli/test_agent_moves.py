@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from evenkeel.cli.main import rename_wait_timeout
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 from tests.cli.test_commands import AGENT, AGENT_ID
@@ -84,6 +85,14 @@ def test_waiting_ends_with_4_when_the_time_is_up(stub: Stub, evenkeel: Run) -> N
         ran = evenkeel("--timeout", "9", "agent", "drain", AGENT_ID, "--wait", *words)
         assert ran.code == 4
         assert len(stub.asked) == 2 + 6
+
+
+def test_timeout_after_a_command_with_its_own_is_not_the_global_one() -> None:
+    for words in (["agent", "drain", AGENT_ID, "--wait"], ["switch-over", AGENT_ID, "--yes"]):
+        given = ["--timeout", "9", *words, "--timeout", "60", "--timeout=61"]
+        assert rename_wait_timeout(given) == ["--timeout", "9", *words, "--wait-timeout", "60", "--wait-timeout=61"]
+    others = ["loadbalancer", "list", "--timeout", "60"]
+    assert rename_wait_timeout(others) == others
 
 
 def test_waiting_for_shards_to_come_home_counts_those_away(stub: Stub, evenkeel: Run) -> None:

@@ -24,7 +24,8 @@ EXPIRING_DAYS = 30
 CERTIFICATE_KINDS = ("certificate", "authority", "revocation_list")
 REVOCATION_REASONS = ("unspecified", "keyCompromise", "affiliationChanged", "superseded", "cessationOfOperation")
 FILE_BYTES_MAX = 1024 * 1024
-REFERENCE_PREFIX = "directory://"
+REFERENCE_SCHEMES = ("directory://", "vault://")
+"""How references to certificates begin that operators can add, by the key manager that holds them."""
 
 
 class ListCertificates(ListCommand):
@@ -208,16 +209,20 @@ class DeleteCertificate(ApiCommand):
 
 
 def _add_reference_argument(parser: ArgumentParser) -> None:
-    parser.add_argument("reference", metavar="REFERENCE", help="Reference: directory://PROJECT/NAME.")
+    parser.add_argument(
+        "reference", metavar="REFERENCE", help="Reference: directory://PROJECT/NAME or vault://PROJECT/NAME."
+    )
 
 
 def _certificate_path(reference: str) -> str:
     """Return the path of a certificate in the operators' API. Raises :class:`UsageError` if the reference is
-    not ``directory://PROJECT/NAME``.
+    not like one that the list shows, such as ``directory://PROJECT/NAME``.
     """
-    project, slash, name = reference.removeprefix(REFERENCE_PREFIX).partition("/")
-    if not (reference.startswith(REFERENCE_PREFIX) and project and slash and name):
-        raise UsageError(f"{reference!r} is not like {REFERENCE_PREFIX}PROJECT/NAME")
+    scheme = next((each for each in REFERENCE_SCHEMES if reference.startswith(each)), "")
+    project, slash, name = reference.removeprefix(scheme).partition("/")
+    if not (scheme and project and slash and name):
+        shown = " or ".join(f"{each}PROJECT/NAME" for each in REFERENCE_SCHEMES)
+        raise UsageError(f"{reference!r} is not like {shown}")
     return f"{API_PATH}/certificates/{quote_segment(project)}/{quote_segment(name)}"
 
 

@@ -254,12 +254,17 @@ def similar_commands(typed: str, names: Sequence[str]) -> str:
     return f"; did you mean {', '.join(found)}?" if found else ""
 
 
+_WAITING_COMMANDS = (agent_moves.MoveShardsCommand, SwitchOver)
+"""Commands with an option ``--timeout`` of their own."""
+
+
 def rename_wait_timeout(argv: list[str]) -> list[str]:
     """Return the arguments with the option ``--timeout`` renamed to :data:`WAIT_OPTION` after a command that
     waits, because cliff would take it for the global option.
     """
-    waiting = [name.split() for name, command in COMMANDS.items() if issubclass(command, agent_moves.MoveShardsCommand)]
-    start = next((at + 2 for at in range(len(argv)) if argv[at : at + 2] in waiting), len(argv))
+    waiting = [name.split() for name, command in COMMANDS.items() if issubclass(command, _WAITING_COMMANDS)]
+    ends = (at + len(words) for at in range(len(argv)) for words in waiting if argv[at : at + len(words)] == words)
+    start = next(ends, len(argv))
     own = [
         word.replace("--timeout", WAIT_OPTION, 1) if word.split("=", 1)[0] == "--timeout" else word
         for word in argv[start:]
