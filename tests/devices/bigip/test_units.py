@@ -222,6 +222,8 @@ def test_options_have_defaults() -> None:
         ({"sync_force_until": "2999-01-01T00:00Z"}, "sync_force_until.*at most 24 h ahead"),
         ({"icontrol_hostname": "a,a"}, "twice"),
         ({"icontrol_hostname": "a,b:x"}, "icontrol_hostname.*b:x"),
+        ({"icontrol_hostname": "a,https://10.0.0.1:443"}, "icontrol_hostname.*https://10.0.0.1:443.*host:port"),
+        ({"icontrol_hostname": "a,[b]:443"}, r"icontrol_hostname.*\[b\]:443"),
         ({"icontrol_password": ""}, "icontrol_password: not set"),
         ({"f5_ha_type": "trio"}, "f5_ha_type.*trio.*pair"),
         ({"verify_tls": "maybe"}, "verify_tls.*maybe"),

@@ -1,5 +1,6 @@
 """The BIG-IP driver's options, declared once, and the validated values made from them."""
 
+import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -21,7 +22,7 @@ from evenkeel.devices.esd.log_targets import OPTION, log_targets
 from evenkeel.devices.options import https_client_options, required_credential
 
 DEFAULT_PORT = 443
-_NOT_IN_HOSTS = frozenset("/@ \t")
+_NOT_IN_HOSTS = frozenset("/@ \t:[]")
 DEVICES_MAX = 4
 FORCED_SYNC_MAX = timedelta(hours=24)
 TRAFFIC_GROUP_PATH = r"^/Common/[A-Za-z0-9_.-]{1,64}$"
@@ -342,11 +343,20 @@ def _parse_host(text: str, option: str = "icontrol_hostname") -> str:
     """Validate ``host`` or ``host:port`` and return it with a port, 443 by default; an IPv6 address is in
     brackets then. Raises :class:`ValueError` naming ``option``.
     """
-    if text.count(":") > 1 and not text.startswith("["):
+    if _is_ipv6_address(text):
         return f"[{text}]:{DEFAULT_PORT}"
     head, colon, port = text.rpartition(":")
     if not colon or text.endswith("]"):
         head, port = text, str(DEFAULT_PORT)
-    if not head or not port.isdigit() or not 0 < int(port) < 65_536 or set(head) & _NOT_IN_HOSTS:
+    is_host = _is_ipv6_address(head[1:-1]) if head.startswith("[") else bool(head) and not set(head) & _NOT_IN_HOSTS
+    if not is_host or not port.isdigit() or not 0 < int(port) < 65_536:
         raise ValueError(f"{option}: {text!r}: host or host:port is allowed")
     return f"{head}:{port}"
+
+
+def _is_ipv6_address(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True

@@ -159,6 +159,12 @@ def test_load_balancers_are_degraded_where_haproxy_runs_on_one_device_only() -> 
         assert reasons(seen) == {"lb": f"device {host}: does not start"}
 
 
+def test_a_load_balancer_in_error_on_one_device_stays_so_where_haproxy_does_not_run_on_the_other() -> None:
+    bad, gone = partition(frontend(), backend(server(up=False))), partition(problem="does not start")
+    for seen in (together(bad, gone), together(gone, bad)):
+        assert statuses(seen) == {"lb": "ERROR", "l1": "ONLINE", "p1": "ERROR", "m1": "ERROR"}
+
+
 def test_load_balancers_are_degraded_where_haproxy_does_not_run_as_configured() -> None:
     seen = together(partition(frontend(), backend(server()), problem="local.cfg is broken"))
     assert statuses(seen)["lb"] == "DEGRADED" and reasons(seen) == {"lb": "device a: local.cfg is broken"}

@@ -51,7 +51,9 @@ def merge_readings(
     for status in _statuses_of_not_running_load_balancers(
         readings, names, {key for key in worst if key[0] == "loadbalancer"}
     ):
-        worst[status.kind, status.id] = status
+        before = worst.get((status.kind, status.id))
+        # A tie is decided for the status whose reason names the device.
+        worst[status.kind, status.id] = status if before is None else _worse_status(status, before)
     for status in degraded_statuses_of_absences(persistent_absences):
         before = worst.get((status.kind, status.id))
         # A worse status stays, because DEGRADED would hide that nothing is served.
