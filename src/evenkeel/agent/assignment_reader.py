@@ -2,8 +2,8 @@
 
 The assignments of all shards are read in rounds, after a hint that anything may have changed, and
 periodically in case a hint was lost. A round costs as much as the agent has shards, so rounds have a minimum
-interval. A shard that a hint names is read alone and at once: that is how a new tenant's first load balancer
-gets its worker without waiting for a round.
+interval. Shards that hints name are read without the others, as soon as no request is under way: that is how
+a new tenant's first load balancer gets its worker without waiting for a round.
 """
 
 import asyncio
@@ -122,8 +122,8 @@ class AssignmentReader:
             await self._clock.sleep(self._settings.sync_spacing_seconds)
 
     async def read_named_when_hinted(self) -> None:
-        """Read the assignments of shards that hints name, at once, until cancelled. Raises
-        :class:`SessionLost`.
+        """Read the assignments of shards that hints name, as soon as no other request is under way, until
+        cancelled. If that does not suffice, a complete round is requested. Raises :class:`SessionLost`.
         """
         while True:
             await self._requests.named.wait()

@@ -25,8 +25,9 @@ log = structlog.get_logger(__name__)
 CONTENTS_PER_PASS = 200
 """Maximum number of contents requested in one pass; a single load balancer may need more."""
 FETCH_SECONDS_MAX = 60.0
-"""Time after the last received content until which requests are sent. Without this limit a load balancer with hundreds
-of contents would start over again and again; other load balancers of the tenant must not wait for it.
+"""Time after the last received content until which requests are sent: limited, because other load balancers of the
+tenant must not wait; counted anew with each content, because a load balancer with hundreds of contents would otherwise
+start over again and again.
 """
 RETRY_SECONDS_MAX = 5.0
 

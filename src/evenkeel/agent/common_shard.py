@@ -38,7 +38,9 @@ EXPECTED_PAGES_MAX = 1000
 ALL = "*"
 """Name that stands for all devices of the group."""
 ANSWER_SECONDS = 60.0
-"""The longest interval between two reports, even without changes, because the answer may contain changes."""
+"""Time without an answer to a report after which an observation without changes is reported, too, because the answer
+may contain changes.
+"""
 FULL_REPORT_SECONDS = 300.0
 """Interval of complete reports, which correct statuses that a controller overwrote meanwhile."""
 TENANTS_SECONDS = 600.0
@@ -132,7 +134,9 @@ class CommonShardWorker:
 
     @property
     def is_writing(self) -> bool:
-        """Whether this worker is writing to devices now."""
+        """Whether this worker's ``writer`` is writing to devices now (or taking over), or reporting the
+        results; False without a writer.
+        """
         return self.writer is not None and self.writer.is_writing
 
     @property

@@ -68,9 +68,8 @@ class KeepaliveQueueSelector:
 
 class ControllerClient:
     """Calls to the controllers of an environment, through their shared queue; any controller may answer.
-
-    Every method raises :class:`SessionLost`, :class:`CallRefused` or :class:`BusUnavailable` (a time-out,
-    too).
+    Every method raises :class:`SessionLost`, :class:`CallRefused`, :class:`BusUnavailable` (a time-out,
+    too), and :class:`MessageTooLarge` for a call above the bus's size limit.
     """
 
     def __init__(self, bus: Bus, environment: str, *, timeout_seconds: float) -> None:
@@ -103,9 +102,9 @@ class ControllerClient:
 
     async def keepalive(self, call: m.Keepalive, *, timeout_seconds: float) -> m.SessionState:
         """Renew the session; returns its state. If the keepalive queue gives no answer within half of
-        ``timeout_seconds``, the shared queue is tried for ``timeout_seconds``; a keepalive that could not
-        be sent is sent once more. Raises :class:`SessionLost`, :class:`CallRefused`,
-        :class:`BusUnavailable`.
+        ``timeout_seconds``, the shared queue is tried for ``timeout_seconds``, and used for the following
+        keepalives; a keepalive that could not be sent is sent once more. Raises :class:`SessionLost`,
+        :class:`CallRefused`, :class:`BusUnavailable`.
         """
         lane = self._keepalives
         if (queue := lane.queue) is not None:

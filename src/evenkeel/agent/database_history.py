@@ -1,8 +1,9 @@
 """State that an agent's process keeps across sessions, to detect and repair a database that lost commits.
 
-It consists of the newest change that the database has confirmed, and the recently served shards. The newest
-change is sent with each keepalive: a database that does not contain it has lost commits. The shards are sent
-with the next request for assignments: those that the database lost are restored from them.
+It consists of the newest change that the database has confirmed, and the recently served shards. Keepalives
+name the newest change for :data:`CONFIRMED_FOR_SECONDS`: a database that does not contain it has lost
+commits. The shards are sent with requests for assignments after a new history has begun: those that the
+database lost are restored from them.
 """
 
 from collections.abc import Collection

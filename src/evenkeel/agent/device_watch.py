@@ -119,7 +119,8 @@ class DeviceWatch:
     async def run(self, observed: Callable[[], tuple[DeviceState, ...] | None]) -> None:
         """Probe devices that are quiet, and check all of them as often as the group's observer, until
         cancelled: a device counts as unreachable only if all agents report it. ``observed`` returns the
-        states that this agent read as the observer; None: another agent observes.
+        states that this agent read as the observer, which replace a check of its own; None: another agent
+        observes.
         """
         await asyncio.gather(self._probe_repeatedly(), self._check_repeatedly(observed))
 

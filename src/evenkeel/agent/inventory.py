@@ -33,10 +33,11 @@ T = TypeVar("T", bound=str)
 
 
 class Findings(Value):
-    """The differences to report after one observation. ``absent``: load balancers missing on the devices;
-    ``present``: absent ones that are back; ``changed``: modified by others; ``lacking``: incomplete ones,
-    with what is missing. ``renewed``: names of devices that may have lost their state; ``renewed_before``:
-    the second report of such devices.
+    """The differences to report after one observation. ``absent``: expected load balancers missing on the
+    devices; ``present``: absent ones that are back; ``changed``: those whose configuration differs from
+    the previous observation, whoever changed it; ``lacking``: incomplete ones, with the devices that lack
+    a part. ``renewed``: names of devices that may have lost their state; ``renewed_before``: the second
+    report of such devices.
     """
 
     absent: tuple[str, ...] = ()
@@ -248,8 +249,9 @@ class Inventory:
         return self._found
 
     def mark_unreported(self) -> None:
-        """Repeat the findings with those of the next observation, because the report may not have arrived;
-        the expected load balancers are requested again.
+        """Report changed load balancers and renewed devices again with the findings of the next observation,
+        because the report may not have arrived; the expected load balancers are requested again. Absent
+        and incomplete load balancers are reported again when they are next due.
         """
         self._unreported = self._found
         # The absences of the failed report are only part of the findings after another answer with expectations.

@@ -95,8 +95,10 @@ class Ownership:
         return True
 
     def apply_assignments(self, page: m.Assignments) -> None:
-        """Serve the shards of a page of assignments: a new shard, or one with a new epoch, gets a new worker,
-        one in handover is released. Workers of shards that the page does not name continue.
+        """Serve the shards of a page of assignments: a new shard, one with a new epoch, or one whose worker
+        has ended gets a new worker (after a failure only when its pause is over), a running worker gets
+        the pending work, and a shard in handover is released. Workers of shards that the page does not
+        name continue.
         """
         self._hinted.answer_received(page.revision)
         for shard in page.shards:
@@ -221,8 +223,8 @@ class Ownership:
         )
 
     def request_full_resync(self) -> None:
-        """Make every worker that writes do a complete pass, because a device is back that may have missed or
-        lost changes.
+        """Make every worker that writes do a complete pass, because devices or the database may have missed
+        or lost changes; the driver's cached states are dropped.
         """
         for writer in self._writing_workers():
             writer.invalidate((), complete=True)

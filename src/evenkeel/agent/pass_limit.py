@@ -1,11 +1,13 @@
-"""Limits how many passes over partitions an agent runs at a time, so that slow partitions do not starve others.
+"""Limits how many passes over partitions an agent runs at a time, so that slow partitions do not starve
+others.
 
-Passes with tenants' changes have priority over verification passes, of which there is one per partition after a
-takeover or a restart. Every fourth slot goes to a verification pass, so that changes cannot starve them.
+Passes with tenants' changes have priority over verification passes, of which there is one per partition after
+a takeover or a restart. Every fourth slot goes to a verification pass if one is waiting, so that changes
+cannot starve them.
 
-A pass over a device that hangs occupies a slot until a time-out. Therefore partitions whose last pass was slow may use
-only half of the slots; and a pass that turns out to be slow gives its slot to the next waiting one and continues
-without, up to a limit.
+A pass over a device that hangs occupies a slot until a time-out. Therefore partitions whose last pass was
+slow may use only half of the slots; and a pass that turns out to be slow gives its slot to the next waiting
+one and continues without, up to a limit.
 """
 
 import asyncio
@@ -75,7 +77,10 @@ class _HeldSlot:
 
 
 class PassLimit:
-    """Limits the passes that run at a time to ``at_once``, for all partitions that an agent serves."""
+    """Limits the passes that run at a time to ``at_once``, for all partitions that an agent serves. Besides
+    them, at most ``OVERDUE_PER_TURN`` times as many passes that turned out to be slow may continue without
+    a slot.
+    """
 
     def __init__(self, at_once: int, clock: Clock, *, slow_seconds: float = SLOW_SECONDS) -> None:
         self._at_once = at_once

@@ -1,6 +1,6 @@
 """Answers operators' inquiries about the changes that the next pass over a load balancer would make.
 
-Reads devices, and writes nothing unless an operator has a partition adopted.
+Reads devices, and writes nothing unless an operator has a partition adopted or given back.
 """
 
 import asyncio
@@ -39,9 +39,10 @@ ADOPTION_SECONDS = 90.0
 
 
 class PlanService:
-    """Answers operators' inquiries in the background, :data:`PLANS_AT_ONCE` at a time.
+    """Answers operators' inquiries in the background; those that read devices :data:`PLANS_AT_ONCE` at a
+    time.
 
-    Above :data:`WAITING_MAX` unanswered ones, inquiries are dropped: operators wait for a limited time only.
+    Inquiries above :data:`WAITING_MAX` unanswered ones are dropped: operators wait for a limited time only.
     """
 
     def __init__(
@@ -65,8 +66,8 @@ class PlanService:
         """Answer an inquiry in the background; errors become part of the answer.
 
         ``shard``: the assignment as this agent serves it. ``on_adopted`` is called when the partition was
-        adopted or given back. ``turn`` is held meanwhile, so that no pass writes definitions that it fetched
-        before.
+        adopted or given back. ``turn`` is held during an adoption, and while a partition is given back, so
+        that no pass writes definitions that it fetched before.
         """
         inquiry = inquiry_in_hint(hint)
         self._start_answer(inquiry, self._answer_inquiry(inquiry, shard, on_adopted, turn or nullcontext()))

@@ -1,8 +1,9 @@
 """The steps that bring one shard's partition on its devices to the definitions of the database.
 
-Lease check, guard, fetch, apply, report; then a second apply, with their content, for load balancers whose certificates
-a device lacks. Every step may fail or be repeated. What is done and what is left is in the shard's
-:class:`~evenkeel.agent.work_list.WorkList`.
+A pass waits until the lease allows writes, fetches the definitions, moves the guard to this owner if
+necessary, applies and reports. Load balancers that need certificates which a device lacks are then applied
+again, with the certificates' contents. Every step may fail or be repeated. What is done and what is left is
+in the shard's :class:`~evenkeel.agent.work_list.WorkList`.
 """
 
 from collections.abc import Callable, Iterator
@@ -68,7 +69,7 @@ class Reconciler:
         self._guarded_before = False
         """:attr:`_guarded` when the pass under way, or the last one, began."""
         self.is_writing = False
-        """True while devices are written, and while the results are reported."""
+        """True while this reconciler writes to devices (or takes over), or reports the results."""
         self.stopping = False
         """True: no further step begins."""
         self.lost = False
@@ -409,8 +410,9 @@ class Reconciler:
             self._on_device_trouble()
 
     async def report_waiting(self, reason: str) -> None:
-        """Report why the load balancers of the pass stay PENDING, once per change and reason. Failures of the
-        report are logged; a lost session is recorded as the loss of the shard.
+        """Report why the load balancers of the pass stay PENDING, unless this reason was the last one
+        reported for the change. Failures of the report are logged; a lost session is recorded as the loss
+        of the shard.
         """
         await self._report_waiting(self.trying, reason)
 

@@ -1,7 +1,8 @@
 """The agent: checks the devices, opens a session, serves its shards, and ends the session.
 
-When its session is lost, the agent stops serving its shards and opens a new session, any number of times. Only
-permanent refusals (wrong configuration, a duplicate agent, devices that do not meet the requirements) end the process.
+When its session is lost, the agent stops serving its shards and opens a new session, any number of times.
+Besides a stop and unexpected errors, permanent refusals (wrong configuration, a duplicate agent, devices that
+do not meet the requirements) end the process.
 """
 
 import asyncio
@@ -103,8 +104,8 @@ class AgentService:
         )
 
     def stop(self) -> None:
-        """Make :meth:`run` end gracefully: writes that are under way complete, the session ends, and with it
-        the ownership of all shards.
+        """Make :meth:`run` end gracefully: writes that are under way get ``stop_timeout_seconds`` to
+        complete, the session ends, and with it the ownership of all shards.
         """
         self._stop.set()
 

@@ -31,7 +31,9 @@ class AgentSettings(Value):
     retry: Backoff = CHANGE_RETRY
     """Delays between tries of a failed load balancer or shard worker."""
     passes_at_once: int = 8
-    """Number of shards reconciled at a time; further ones would only wait for connections to the devices."""
+    """Number of shards reconciled at a time, besides slow ones (:mod:`evenkeel.agent.pass_limit`); further ones would
+    only wait for connections to the devices.
+    """
     sync_spacing_seconds: float = 0.2
     """Minimum interval between two requests for the assignments."""
     assignments_per_call: int = 1000

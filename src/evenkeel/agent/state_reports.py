@@ -5,8 +5,8 @@ from msgspec.structs import replace
 from evenkeel.core.protocol.messages import ReportState
 
 FULL_EVERY = 6
-"""If controllers repeat hints, an unchanged report is sent again after this number of report intervals, because the
-database may have lost the last one; and assignments are requested once in that time without a hint.
+"""An unchanged report is sent again after this number of report intervals, because the database may have lost the last
+one; and assignments are requested once in that time without a hint.
 """
 CONFIRMED_IN_A_ROW = FULL_EVERY - 1
 """Maximum number of successive reports that keepalives may confirm."""
@@ -21,8 +21,8 @@ class StateReports:
 
     def is_unchanged(self, report: ReportState) -> bool:
         """Return whether the next keepalive can confirm the report instead of sending it. A report with
-        capacity figures, enhanced services or moved networks is always sent, and so is one after
-        :data:`CONFIRMED_IN_A_ROW` confirmations.
+        capacity figures (or of a capacity policy without a measurement yet), enhanced services or moved
+        networks is always sent, and so is one after :data:`CONFIRMED_IN_A_ROW` confirmations.
         """
         if report.capacity or report.capacity_unknown or report.moved_networks or report.enhanced_services is not None:
             return False

@@ -1,4 +1,4 @@
-"""Reasons why load balancers of a shard stay PENDING, reported once per change and reason."""
+"""Reasons why load balancers of a shard stay PENDING; a reason is not reported twice in a row for one change."""
 
 from collections.abc import Iterable, Set
 
@@ -16,8 +16,8 @@ class WaitingReasons:
     def services_without_reported_reason(
         self, services: Iterable[ServiceDefinition], reason: str, unconfirmed: Set[LoadBalancerId]
     ) -> tuple[ServiceDefinition, ...]:
-        """Return the definitions, of those with an unconfirmed change, for which this reason was not reported
-        since the change.
+        """Return the definitions, of those with an unconfirmed change, for which this reason is not the last
+        one that was reported for the change.
         """
         return tuple(
             service

@@ -11,7 +11,7 @@ from evenkeel.core.ports.device import OPTIONAL_DEVICE_PROTOCOLS
 _OPTIONAL_MEMBERS = tuple(
     name for protocol in OPTIONAL_DEVICE_PROTOCOLS for name in vars(protocol) if not name.startswith("_")
 )
-"""Names of the members that a device group may have in addition to those of :class:`~evenkeel.core.ports.Device`."""
+"""Optional members of a device group that an ``isinstance`` check by a protocol must find on the wrapper."""
 
 
 class WatchedDevice:

@@ -1,6 +1,6 @@
 """State of one shard's work: what waits, is applied, is in doubt or is retried.
 
-Pure: no I/O, no clock, no event loop; times are monotonic seconds.
+No I/O, no clock and no event loop; times are monotonic seconds.
 
 A load balancer is *queued* (the next pass applies it), *unconfirmed* (it has a change that is not known to be on the
 devices), *applied* (this worker wrote exactly this definition, and nothing has cast doubt on it since) or *in doubt*
@@ -261,8 +261,8 @@ class WorkList:
         self._applied.clear()
 
     def pass_failed(self, taken: TakenWork, now: float) -> None:
-        """Queue the work of a failed pass for a retry. The pass may have written a part: only a new comparison shows
-        what the devices hold.
+        """Queue the work of a failed pass for a retry. No definition counts as applied any more: the pass may
+        have written a part, and only a new comparison shows what the devices hold.
         """
         self._applied.clear()
         for key in taken.retry_keys:

@@ -2,9 +2,10 @@
 
 * The handler returns: the message is acknowledged, and the reply (of a call) is sent.
 * The handler raises: redelivered after a growing delay; dead-lettered after ``MAX_DELIVERIES``.
-* The message cannot be decoded: dead-lettered at once.
+* The message cannot be decoded, or its handler raises :class:`MessageRejected`: dead-lettered at once.
 
 Dead letters are kept for the operator and logged without their body; no message is redelivered forever.
+Messages of RabbitMQ's transient queues are neither redelivered nor kept.
 """
 
 import asyncio
@@ -228,7 +229,7 @@ class PendingCalls:
     def resolve(self, call_id: str, reply: Any) -> None:
         """Pass a received reply to the call that waits for it; a part of a reply is kept until the other
         parts have come. Without a waiting call it is dropped. Raises :class:`MessageRejected` for invalid
-        parts.
+        parts, and for parts that together are no reply.
         """
         future = self._waiting.get(call_id)
         # The call timed out, or this is the second reply to a call that was delivered twice.

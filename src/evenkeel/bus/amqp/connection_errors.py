@@ -1,7 +1,7 @@
 """Reasons of failed connections to a broker, logged at a bounded rate.
 
-A broker refuses every attempt of every connection. The refusal is logged once, again when the reason changes, and then
-every minute.
+A broker that refuses a connection refuses every further attempt of every connection, too. So a reason is
+logged once, again when it changes, and then every minute.
 """
 
 import contextlib

@@ -1,9 +1,10 @@
-"""Notifications in oslo.messaging's format over RabbitMQ, for listeners of oslo.messaging such as Ceilometer's.
+"""Notifications in oslo.messaging's format over RabbitMQ, for listeners of oslo.messaging such as
+Ceilometer's.
 
-oslo.messaging's own notifier cannot be used where none may be lost: it logs a failure and goes on, and gives each
-attempt another message id. The format is that of its driver ``messagingv2``: a topic exchange named by the service, the
-routing key ``<topic>.info``, and an envelope of version 2.0 around the message as JSON text (``common.serialize_msg``
-in its ``_drivers``). Here each message is persistent, mandatory and confirmed.
+oslo.messaging's own notifier cannot be used where none may be lost: it logs a failure and goes on, and gives
+each attempt another message id. The format is that of its driver ``messagingv2``: a topic exchange named by
+the service, the routing key ``<topic>.<priority>``, and an envelope of version 2.0 around the message as JSON
+text (``common.serialize_msg`` in its ``_drivers``). Here each message is persistent, mandatory and confirmed.
 """
 
 import asyncio
@@ -80,9 +81,9 @@ class _NotificationPublisher:
         self._declaring = asyncio.Lock()
 
     async def send(self, notification: Notification, key: str, body: bytes) -> None:
-        """Publish the notification with the routing key ``<topic>.<priority>``, and return when the broker
-        has confirmed it. Raises :class:`BusUnavailable` if it was not confirmed within ``SEND_SECONDS`` or
-        was refused.
+        """Publish the notification with the routing key ``key`` (``<topic>.<priority>``), and return when the
+        broker has confirmed it. Raises :class:`BusUnavailable` if it was refused or not confirmed within
+        ``SEND_SECONDS``, or the connection is lost.
         """
         message = Message(
             body,

@@ -45,7 +45,9 @@ class PresenceProbes:
 
     @classmethod
     async def open(cls, connection: AbstractConnection) -> "PresenceProbes":
-        """Open a channel for probes on the connection."""
+        """Open a channel for probes on the connection. Raises aio_pika's errors, which ``translate_errors()``
+        turns into :class:`BusUnavailable`.
+        """
         # A channel of its own: a returned probe must not be taken for the answer to another message.
         return cls(await connection.channel(on_return_raises=True))
 

@@ -19,15 +19,17 @@ from aiormq.channel import Channel as UnderlayChannel
 MAX_RETIRED = 8
 """Number of replaced channels that stay open, because confirms and replies may still come over them."""
 RENEW_SECONDS = 0.2
-"""Minimum interval between new channels for one queue, for all senders together: the queue may really be full."""
+"""Interval after a new channel's refusal in which no other channel is opened for the same queue, for all senders
+together: the queue may really be full.
+"""
 
 _Replies = tuple[str, Callable[[AbstractIncomingMessage], Awaitable[None]]]
 _TransientReplies = tuple[str, Callable[[DeliveredMessage], Coroutine[Any, Any, None]]]
 
 
 class PublishRefused(Exception):
-    """The broker refused a message on a new channel too, or refused one for the same queue within
-    ``RENEW_SECONDS``.
+    """The broker refused a message on a new channel too; or it refused a message for the same queue on a new
+    channel less than ``RENEW_SECONDS`` ago, so that no other channel was tried.
     """
 
 
@@ -46,12 +48,15 @@ class PublishChannel:
 
     @classmethod
     async def open(cls, connection: AbstractConnection, replies: _Replies | None = None) -> "PublishChannel":
-        """Return a publisher with its first channel on the connection."""
+        """Return a publisher with its first channel on the connection. ``replies``: queue that each channel
+        consumes, and the callback for its messages; None: none is consumed. Raises aio_pika's errors,
+        which ``translate_errors()`` turns into :class:`BusUnavailable`.
+        """
         return cls(connection, await _open_channel(connection, replies), replies)
 
     async def publish(self, message: AbstractMessage, routing_key: str, *, mandatory: bool, exchange: str = "") -> None:
-        """Publish a message, and return when the broker has confirmed it; a refused message is published once
-        more over a new channel. ``exchange``: empty for the default one.
+        """Publish a message, and return when the broker has confirmed it; a refused message is published
+        again over a new channel. ``exchange``: empty for the default one.
 
         Raises :class:`PublishError` if a ``mandatory`` message reaches no queue, :class:`PublishRefused`, and
         aio_pika's errors for a lost connection, which ``translate_errors()`` turns into

@@ -18,9 +18,9 @@ from evenkeel.core.kit.errors import BusUnavailable
 LOOK_SECONDS = 1.0
 """Interval between checks of a connection; an alarm is noticed at most this time after the first publish."""
 IDLE_SECONDS = 5.0
-"""Time without a confirm after which an idle process publishes a probe."""
+"""Time without an answer of the broker after which a process publishes a probe."""
 UNCONFIRMED_SECONDS = 5.0
-"""Time without a confirm, although a message waits for one, after which the broker counts as accepting no messages."""
+"""Time without an answer since a publish, after which the broker counts as accepting no messages."""
 
 BLOCKED = "it blocks publishers (connection.blocked): an alarm for memory or disk space"
 UNCONFIRMED = "it is connected and confirms no messages"
@@ -90,9 +90,9 @@ class PublishingWatch:
         self._unconfirmed_since = self._answered_at if self._waiting else None
 
     def problem(self) -> str:
-        """Return why the broker accepts no messages (human-readable): it blocks publishers, or has confirmed
-        nothing for ``UNCONFIRMED_SECONDS`` although a message waits. Empty if neither is so. Any thread
-        may call it.
+        """Return why the broker accepts no messages (human-readable): it blocks publishers, or it has not
+        answered a publish for ``UNCONFIRMED_SECONDS``, whether or not the sender still waits. Empty if
+        neither is so. Any thread may call it.
         """
         if self._blocked:
             return BLOCKED

@@ -1,8 +1,8 @@
-"""Declarations of queues and exchanges.
+"""Declarations of the queues of calls and hints, and of the exchanges for calls and dead letters.
 
-Queues are durable quorum queues, because others lose messages. Only queues of keepalives, which may get lost, are
-classic; they are durable, too, because newer brokers refuse other shared queues. The arguments of an existing queue
-cannot be changed (the broker answers 406), so they must not change here.
+The queues are durable quorum queues, because others lose messages. Only queues of keepalives, which may get
+lost, are classic; they are durable, too, because newer brokers refuse other shared queues. The arguments of
+an existing queue cannot be changed (the broker answers 406), so they must not change here.
 """
 
 from typing import Any

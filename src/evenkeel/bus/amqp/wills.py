@@ -1,9 +1,9 @@
 """Wills over RabbitMQ: a message that the broker sends when the connection that left it ends.
 
-The will is a message in a queue of its own, which its connection has received and does not acknowledge. When the
-connection ends, for whatever reason, the broker puts the message back; there it expires at once (time to live 0), and
-expired messages of that queue go to the exchange of a callback queue. It takes some milliseconds (RabbitMQ 3.10), and
-costs nothing until then.
+The will is a message in a queue of its own, which its connection has received and does not acknowledge. When
+the connection ends, for whatever reason, the broker puts the message back; there it expires at once (time to
+live 0), and expired messages of that queue go to the exchange of a callback queue. That takes some
+milliseconds (RabbitMQ 3.10). Until then a will costs one message every ten minutes, which replaces it.
 
 A will is not persistent: after a restart of the broker none is left, and each process leaves a new one.
 """

@@ -1,7 +1,8 @@
-"""All statements on the queue file. Plain functions that run inside a writing transaction.
+"""The statements on the queue file's contents: messages, claims, processes and settings. Plain functions that
+run inside a writing transaction.
 
-``peer`` is the id of a process (of one open bus in it). A claim is named by (message id, deliveries): a lost claim that
-another process took has a higher count, so the former holder's statements have no effect.
+``peer`` is the id of a process (of one open bus in it). A claim is named by (message id, deliveries): a lost
+claim that another process took has a higher count, so the former holder's statements have no effect.
 """
 
 import sqlite3
@@ -28,7 +29,7 @@ class QueueFull(BusUnavailable):
 
 class QueueClaim(Value):
     """A message that a process has claimed until the lease expires. ``deliveries`` counts the claims of the
-    message so far, this one included.
+    message so far, this one included; claims that were returned unhandled do not count.
     """
 
     id: int

@@ -50,8 +50,8 @@ class FileThread:
 
     async def run(self, op: Op[T]) -> T:
         """Run ``op`` in a transaction; returns its result after the commit. Raises :class:`BusUnavailable` if
-        the file is not open, is busy, or cannot be written, and :class:`QueueFull`; then ``op`` had no
-        effect. A cancelled caller does not stop ``op``.
+        the file is not open, is busy, or cannot be written, or another operation of the same transaction
+        fails; and :class:`QueueFull`. Then ``op`` had no effect. A cancelled caller does not stop ``op``.
         """
         if self._thread is None or self._loop is None:
             raise BusUnavailable("the bus is not open")

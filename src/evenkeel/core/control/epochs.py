@@ -1,11 +1,12 @@
-"""Growth and limits of epochs: all code that stores or compares epochs uses this module.
+"""Growth and limits of the epochs of shards.
 
-An epoch is a number that each new owner of a shard raises. With the owner's session it is the fencing token in the
-*guard*, the mark by which a device refuses writes of former owners; of two tokens the one with the larger epoch wins.
-An epoch only grows, so an attacker who could set one near the end of its range would lock out every other owner
-permanently. That is why every process refuses epochs above :data:`EPOCH_MAX`, and why none raises one by more than
-:data:`EPOCH_JUMP_MAX` in one step: an attacker needs 2**33 accepted calls to reach the end, and an honest owner that
-meets a guard far ahead of its database (restored from an old backup) still gets above it in a few steps.
+An epoch is a number that each new owner of a shard raises. With the owner's session it is the fencing token
+in the *guard*, the mark by which a device refuses writes of former owners; of two tokens the one with the
+larger epoch wins. An epoch only grows, so an attacker who could set one near the end of its range would lock
+out every other owner permanently. That is why every process refuses epochs above :data:`EPOCH_MAX`, and why
+none raises one by more than :data:`EPOCH_JUMP_MAX` in one step: an attacker needs 2**33 accepted calls to
+reach the end, and an honest owner that meets a guard far ahead of its database (restored from an old backup)
+still gets above it in a few steps.
 """
 
 from evenkeel.core.kit.ids import ShardId

@@ -26,6 +26,6 @@ class History(Value):
     """Random id of the history; empty: unknown."""
     begun_at: float
     unknown: tuple[UnknownHistory, ...] = ()
-    """Unknown histories: those of other databases, named by agents. They halt every removal from devices until an
-    operator accepts them.
+    """Unknown histories: those of other databases, named by agents. Until an operator accepts them, objects that the
+    database does not contain are not removed automatically.
     """

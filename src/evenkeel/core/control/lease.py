@@ -1,8 +1,9 @@
 """The agent's own view of its session: until when the agent may write to devices.
 
-The lease is measured on the agent's monotonic clock from *before* the keepalive was sent, so it always ends earlier
-here than in the database. It is one of three locks; only the guard on the device (epoch and session of the owner,
-checked at each write) is always right.
+The lease is measured on the agent's monotonic clock from *before* the keepalive was sent, so it ends earlier
+here than in the database while both clocks run at the same rate. If they do not, or a write takes longer than
+expected, the guard on the device (epoch and session of the owner, checked at each write) still refuses the
+writes of a former owner.
 """
 
 from evenkeel.core.kit.values import Value

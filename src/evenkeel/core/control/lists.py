@@ -59,9 +59,10 @@ class TagFilter(Value):
 
 class ListQuery(Value):
     """A list request: equality filters (every name must match one of its values), order and page.
-
-    ``project_id`` None: all projects. ``sort``: (attribute, descending) pairs; ``created_at``, ``id`` is always
-    appended so that the order is total. ``limit`` None: no limit.
+    ``project_id`` None: all projects. ``sort``: (attribute, descending) pairs; ``created_at``, ``id`` is
+    always appended so that the order is total. ``limit`` None: no limit. ``marker``: key of the object
+    after which the page begins (with ``page_reverse``: before which it ends); None: at the end of the
+    list.
     """
 
     filters: dict[str, tuple[Any, ...]] = {}

@@ -42,9 +42,9 @@ class Revision(Value):
     """One stored revision of a load balancer: who requested it, and which agent applied it. Times: seconds
     since 1970 by the database's clock.
 
-    ``user`` empty: the change comes from a renewed certificate or a changed network, not from a request.
-    ``applied_at``, ``epoch`` None: no device has it yet. ``problem``: error of the last failed attempt;
-    empty: none.
+    ``user`` empty: the user has no name, or the change comes from no request (a renewed certificate or a
+    changed network, for example). ``applied_at``, ``epoch`` None: no device has it yet. ``problem``: error of
+    the last failed attempt; empty: none.
     """
 
     number: int

@@ -7,7 +7,9 @@ from evenkeel.core.kit.values import Value
 
 
 class Shard(Value):
-    """A shard, the unit of ownership: the load balancers of one tenant on one device group."""
+    """A shard, the unit of ownership: the load balancers of one tenant on one device group, or the group's
+    common shard (``project_id`` is :data:`COMMON_PROJECT`).
+    """
 
     id: ShardId
     environment: str

@@ -1,11 +1,12 @@
 """Capabilities of device types, and checks of requests against them. Pure.
 
-Each device driver declares a :class:`Capabilities` table (entry point group ``evenkeel.capabilities``). The API checks
-every request against the table of the environment's device type and names what it refuses, so that nothing is accepted
-that a device would have to drop. Tenants see the table, and the documentation's feature matrix is generated from it.
+Each device driver declares a :class:`Capabilities` table (entry point group ``evenkeel.capabilities``). The
+API checks requests against the table of the environment's device type and names what it refuses, so that
+nothing is accepted that a device would have to drop. Tenants see the table, and the documentation's feature
+matrix is generated from it.
 
-Attributes come as mappings, so that new objects (all attributes) and changes (attributes to be changed) pass the same
-checks: an absent attribute is not checked.
+Attributes come as mappings, so that new objects (all attributes) and changes (attributes to be changed) pass
+the same checks: an absent attribute is not checked.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -98,7 +99,10 @@ def _all_session_persistences() -> dict[str, tuple[str, ...]]:
 
 
 class Capabilities(Value):
-    """Features that one device type supports. The default of each attribute is everything that the API accepts."""
+    """Features that one device type supports. By default it supports every attribute and value of Octavia's
+    load balancers, and nothing beyond them: no rate limits, enhanced services, answers to a certificate
+    authority, copies of load balancers (``standby``) or separate data paths.
+    """
 
     protocol_pairs: dict[str, tuple[str, ...]] = field(default_factory=_all_protocol_pairs)
     """Protocols of pools to which a listener may send, by listener protocol."""
@@ -375,9 +379,9 @@ def listener_pool_problems(
 
 
 def tree_problems(table: Capabilities, tree: LoadBalancerTree, vip_address: str | None = None) -> Iterator[str]:
-    """Yield error texts for everything in a whole new load balancer that the device type does not support;
-    rate limits are not checked. ``vip_address``: see :func:`ip_version_problems`; None: taken from the tree's
-    VIPs, if it has any.
+    """Yield error texts for what the device type does not support in a whole new load balancer; rate limits
+    and enhanced services are not checked. ``vip_address``: see :func:`ip_version_problems`; None: taken
+    from the tree's VIPs, if it has any.
     """
     root = tree.load_balancer
     yield from data_path_problems(table, root.data_path)
@@ -419,8 +423,9 @@ def _policy_tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterat
 
 
 def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iterator[str]:
-    """Yield error texts for everything in a service definition that the device type does not support, for
-    renderers: they receive definitions from any controller.
+    """Yield error texts for what the device type does not support in a service definition, for renderers:
+    they receive definitions from any controller. Whether a listener's protocol and its pools' protocols
+    fit each other is not checked.
     """
     yield from data_path_problems(table, service.data_path)
     table = table.for_data_path(service.data_path)

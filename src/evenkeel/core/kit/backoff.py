@@ -20,9 +20,9 @@ def with_jitter(interval_seconds: float, uniform: Uniform) -> float:
 class Backoff(Value):
     """Delays that grow with each failure in a row, from ``initial_seconds`` to ``max_seconds``.
 
-    ``jitter``: a random (lowest, highest) factor of the delay; it is applied last, so a
-    highest factor above 1 may exceed ``max_seconds``. ``min_seconds``: the lower bound after jitter.
-    Raises :class:`ValueError` for delays that would shrink.
+    ``jitter``: a random (lowest, highest) factor of the delay; it is applied last, so a highest factor above
+    1 may exceed ``max_seconds``. ``min_seconds``: the lower bound after jitter. Raises :class:`ValueError`
+    for a negative initial delay, a ``factor`` below 1, and jitter that is negative or descends.
     """
 
     initial_seconds: float

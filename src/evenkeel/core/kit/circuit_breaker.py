@@ -41,8 +41,8 @@ def breaker_change(
 
     Only silence that began in the last ``window_seconds`` counts, and none from before an operator closed the
     breaker: agents that died one by one over weeks did not fail together. While the breaker is open, the
-    silence that opened it keeps counting. Times in the future, recorded before the database's clock was set
-    back, are ignored.
+    silence that opened it keeps counting. While it is closed, times more than ``window_seconds`` in the
+    future, recorded before the database's clock was set back, are ignored.
     """
     since = now - window_seconds if breaker.halted_at is None else breaker.halted_at - window_seconds
     # later times were recorded before the database's clock was set back

@@ -1,5 +1,5 @@
-"""Every error that crosses a package's boundary. An error has a text for the user; causes are chained for the
-operator. Texts never hold secrets or request bodies.
+"""Errors that cross packages' boundaries; some packages derive classes of their own from these. An error has
+a text for the user; causes are chained for the operator. Texts never hold secrets or whole request bodies.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,9 @@ class NotFound(RequestError):
 
 
 class Invalid(RequestError):
-    """A field holds a value that is not allowed; the text names field, value and what is allowed."""
+    """A field holds a value that is not allowed; where there is one, the text names the field, the value and
+    what is allowed.
+    """
 
     code = "invalid"
 
@@ -200,7 +202,7 @@ class StoreUnavailable(Unavailable):
 
 
 class BusUnavailable(Unavailable):
-    """The message bus is out of reach."""
+    """The message bus is out of reach, or does not accept the message: its queue is full, for example."""
 
 
 class NetworkUnavailable(Unavailable):
@@ -250,7 +252,9 @@ class MessageTooLarge(EvenKeelError):
 
 
 class MessageRejected(EvenKeelError):
-    """A message that this version cannot decode; it goes to the dead-letter queue and is not delivered again."""
+    """A message that this version cannot decode, or that its handler refuses; from a queue it goes to the
+    dead-letter queue, and is not delivered again.
+    """
 
 
 class CallRefused(EvenKeelError):
@@ -265,7 +269,9 @@ class CallRefused(EvenKeelError):
 
 
 class SessionLost(EvenKeelError):
-    """The agent's session has ended (expired, replaced or stopped); it owns nothing any more."""
+    """The agent's session has ended (expired, replaced or stopped), or the agent does not own the shard at
+    that epoch any more.
+    """
 
 
 class StaleOwner(EvenKeelError):
@@ -300,7 +306,9 @@ class OwnershipGuardLost(EvenKeelError):
 
 
 class DeviceRejected(EvenKeelError):
-    """The device understood a write and refused it. ``reason`` is the device's own text."""
+    """A device, or its driver, understood a request and refused it. ``reason``: the text of the device or
+    driver.
+    """
 
     def __init__(self, device: str, reason: str) -> None:
         super().__init__(f"device {device}: {reason}")

@@ -14,7 +14,9 @@ ProjectId = NewType("ProjectId", str)
 """The id of a tenant's project."""
 
 SessionId = NewType("SessionId", str)
-"""Random id of one life of an agent's process, from registration to expiry or end."""
+"""Random id of one session of an agent's process, from its registration to its end; a process whose session is lost
+opens another one.
+"""
 
 ShardId = NewType("ShardId", str)
 """The UUID of a shard: one project on one device group."""

@@ -100,10 +100,11 @@ def requester() -> Requester:
 
 
 def new_change_id() -> str:
-    """Return the id of the current request at the first call, and a random id at later calls and outside of requests.
+    """Return the id of the current request (without :data:`PREFIX`) at the first call, and a random id at
+    later calls and outside of requests.
 
-    A transaction that runs again, or a second change of one request, must not have the identity of another change that
-    a database may have stored and lost.
+    A transaction that runs again, or a second change of one request, must not have the identity of another
+    change that a database may have stored and lost.
     """
     request = _request.get()
     if request is None:

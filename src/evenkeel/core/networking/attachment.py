@@ -380,7 +380,10 @@ def service_network(
     route_domain: int,
     subnets: Iterable[ServiceSubnet],
 ) -> ServiceNetwork:
-    """Convert a declared network to its form in service definitions."""
+    """Convert a declared network to its form in service definitions. ``project_id``: the project whose load
+    balancers use the network there, or :data:`COMMON_PROJECT`; ``common``: whether projects share its
+    objects on the devices; ``subnets``: the subnets in use.
+    """
     return ServiceNetwork(
         id=network.id,
         project_id=project_id,

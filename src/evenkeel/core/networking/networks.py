@@ -148,7 +148,7 @@ class ServiceNetwork(Wire):
 
     id: str
     project_id: ProjectId
-    """Project that owns the network."""
+    """Project whose load balancers use the network here; :data:`COMMON_PROJECT` in definitions of the common shard."""
     network_type: NetworkType
     common: bool
     """True: projects share the network's objects on devices, which belong to the device group's common shard."""

@@ -1,12 +1,13 @@
-"""Placement: which agent serves which shard. Pure: plans are computed from snapshots, and the store commits each step
-with compare-and-set.
+"""Placement: which agent serves which shard. Pure: plans are computed from snapshots, and the store commits
+each step with compare-and-set.
 
-A shard is one tenant on one device group; its *home* is the agent that serves it normally, its *acting* agent the one
-that serves it now. Two levels: a tenant is placed on a device group and stays there, because its configuration is on
-those devices (:mod:`.groups`); a shard is assigned to an agent of that group (:mod:`.shards`), and homes are evened out
-(:mod:`.balance`). :mod:`.records` makes snapshots from stored rows. Three modules derive from these rules:
-:mod:`.candidate_agents` selects shards that may need a step, :mod:`.guards` holds the conditions under which a step is
-committed, :mod:`.reasons` explains to operators why there is no step.
+A shard is one tenant on one device group; its *home* is the agent that serves it normally, its *acting* agent
+the one that serves it now. Two levels: a tenant is placed on a device group, and its further load balancers
+follow while that group has capacity, because its configuration is on those devices (:mod:`.groups`); a shard
+is assigned to an agent of that group (:mod:`.shards`), and homes are evened out (:mod:`.balance`).
+:mod:`.records` makes snapshots from stored rows. Three modules derive from these rules: :mod:`.candidates`
+selects shards that may need a step, :mod:`.guards` holds the conditions under which a step is committed,
+:mod:`.reasons` explains to operators why there is no step.
 
 ``tie`` chooses among equals and is injected, so that tests and the simulation are deterministic.
 """

@@ -1,6 +1,8 @@
-"""Conversion of stored rows to snapshots: which agents are live, fresh and settled, by the database's clock alone.
+"""Conversion of stored rows to snapshots: which agents are live, fresh and settled, by the database's clock
+alone.
 
-Times in the future are ignored: they were written before the database's clock was set back.
+Times that lie too far in the future were written before the database's clock was set back: a session then
+counts as expired, a requested handover as overdue, and a change of the reached devices as long past.
 """
 
 import math

@@ -136,7 +136,9 @@ class GroupSnapshot(Value):
 
 
 class AssignStep(Value):
-    """Planned step: assign an unserved shard to ``agent_id``, if its epoch is still ``seen_epoch``."""
+    """Planned step: assign a shard that is unserved, or not released in time, to ``agent_id``, if its epoch
+    is still ``seen_epoch``.
+    """
 
     shard_id: ShardId
     seen_epoch: int

@@ -1,8 +1,8 @@
 """The ports: interfaces to everything outside the core.
 
-Each port's adapters are in a package of their own; ``evenkeel.cmd`` wires them. Every asynchronous method may
-raise the port's subclass of :class:`Unavailable`, such as :class:`StoreUnavailable`; callers decide whether
-to wait.
+Each port's adapters are in a package of their own; ``evenkeel.cmd`` wires them. Unless a method's docstring
+says otherwise, every asynchronous method of a port to a service may raise the port's subclass of
+:class:`Unavailable`, such as :class:`StoreUnavailable`; callers decide whether to wait.
 """
 
 from evenkeel.core.ports.acme import AcmeStore, DnsZone, KeyPairMaker, NameResolver, OrderingAuthority

@@ -8,7 +8,8 @@ from evenkeel.core.protocol.messages import AnyMessage, AnyReply, Call, Departur
 
 Handler = Callable[[AnyMessage], Awaitable[AnyReply | None]]
 """Function that handles one message. The message is acknowledged (and the reply sent) after it returns; if it raises,
-the message is redelivered later, a bounded number of times.
+the message is redelivered later, a bounded number of times. It is not redelivered after :class:`MessageRejected`, nor
+if it came by a transient queue.
 """
 
 
@@ -21,7 +22,9 @@ class Subscription(Protocol):
 
 
 class Will(Value):
-    """A message that the bus sends when the process that announced a name has gone without closing the announcement."""
+    """A message that the bus sends when the connection that announced a name ends without the announcement
+    being closed, usually because the process has gone.
+    """
 
     queue: str
     """Name of the callback queue to which the will is sent."""
@@ -29,14 +32,18 @@ class Will(Value):
 
 
 class Bus(Protocol):
-    """Port to the message bus between processes. Queues are durable and declared on first use."""
+    """Port to the message bus between processes. Queues are created on first use; whether their messages
+    survive a restart depends on the transport (:mod:`evenkeel.bus`).
+    """
 
     async def start(self) -> None:
         """Connect to the bus. Raises :class:`BusUnavailable` when it cannot be reached within its time-out."""
         ...
 
     async def send(self, queue: str, message: Hint) -> None:
-        """Publish a message durably to a queue. Raises :class:`BusUnavailable`, :class:`MessageTooLarge`."""
+        """Put a message into a queue, and return when the transport has stored it. Raises
+        :class:`BusUnavailable`, also for a full queue, and :class:`MessageTooLarge`.
+        """
         ...
 
     async def call(self, queue: str, message: Call, *, timeout_seconds: float) -> AnyReply:
@@ -48,7 +55,8 @@ class Bus(Protocol):
     async def consume(self, queue: str, handler: Handler, *, concurrency: int) -> Subscription:
         """Consume a queue's messages with ``handler``, up to ``concurrency`` at a time, in competition with
         other consumers of the queue. While the bus is out of reach nothing is consumed; the subscription
-        reconnects automatically until it is closed.
+        reconnects automatically until it is closed. Raises :class:`BusUnavailable` if the bus cannot
+        register the consumer.
         """
         ...
 
@@ -75,7 +83,7 @@ class Bus(Protocol):
     async def present(self, name: str) -> bool | None:
         """Return whether an announced name is present on the bus; None: unknown.
 
-        False only for a name that was present since this process last connected, so that the announcing
+        False only for a name that was seen present since this process last connected, so that the announcing
         process has gone: after a restart of the broker, that process may reconnect later than this one.
         """
         ...

@@ -19,10 +19,10 @@ from evenkeel.core.kit.ids import ProjectId, SessionId
 
 
 class Device(Protocol):
-    """Port to one device group. Any agent of the group may call at any time.
+    """Port to one device group. Any agent of the group may call any method at any time.
 
-    The *guard*, the owner's epoch and session stored in each partition on the device, refuses writes of all but the
-    owner.
+    The *guard*, the owner's epoch and session stored in each partition on the device, refuses writes of all
+    but the owner.
     """
 
     @property
@@ -37,13 +37,13 @@ class Device(Protocol):
         ...
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Move the guard of the tenant's partition to ``epoch`` and ``session_id`` on every reachable device; create
-        guard and partition if absent.
+        """Move the guard of the tenant's partition to ``epoch`` and ``session_id`` on every reachable device;
+        create guard and partition if absent.
 
-        The content of the partition is unknown then: a complete batch must follow. On a device that did not accept the
-        guard, :meth:`apply` moves it before it writes anything; until then the device is ``lagging``. Raises
-        :class:`StaleOwner` if a device holds a newer guard, or one of this epoch and another session;
-        :class:`DeviceUnavailable` if none accepted the guard.
+        The content of the partition is unknown then: a complete batch must follow. On a device that did not
+        accept the guard, :meth:`apply` moves it before it writes anything; until then the device is among
+        :attr:`PartitionOutcome.lagging`. Raises :class:`StaleOwner` if a device holds a newer guard, or one
+        of this epoch and another session; :class:`DeviceUnavailable` if none accepted the guard.
         """
         ...
 
@@ -102,8 +102,9 @@ class Device(Protocol):
         ...
 
     async def wait_for_change(self) -> None:
-        """Wait until devices notify that an operating status differs from the result of the last :meth:`observe`. Never
-        returns for devices without notifications, which are only polled. Never raises because of a device.
+        """Wait until devices notify that an operating status differs from the result of the last
+        :meth:`observe`. Never returns for devices without notifications, which are only polled. Never
+        raises because of a device.
         """
         ...
 

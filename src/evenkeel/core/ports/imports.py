@@ -57,7 +57,7 @@ class ImportStore(Protocol):
         self, tree: LoadBalancerTree, certificates: Sequence[CheckedCertificate] = ()
     ) -> Change | None:
         """Make a held load balancer equal to the tree, as one change; None: nothing differs. Its VIP's port
-        is not touched.
+        is not touched. ``certificates``: checked contents of the references in the tree.
 
         Raises :class:`NotFound` for the load balancer, or an object that the tree names but does not have;
         :class:`Conflict` if it is not held, mirrored or marked deleted, an id is another object's, or objects

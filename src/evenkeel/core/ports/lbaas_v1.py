@@ -110,8 +110,9 @@ class LbaasV1Store(Protocol):
         ...
 
     async def delete_shared_monitor(self, monitor_id: str, *, project_id: ProjectId | None) -> None:
-        """Delete a shared monitor. Raises :class:`NotFound`, also for a monitor that was made in a pool;
-        :class:`Conflict` while it is associated with a pool.
+        """Delete a shared monitor. ``project_id``: the project that must have the monitor; None: any. Raises
+        :class:`NotFound`, also for a monitor that was made in a pool; :class:`Conflict` while it is
+        associated with a pool.
         """
         ...
 
@@ -124,11 +125,11 @@ class LbaasV1Store(Protocol):
     async def associate_monitor(
         self, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None
     ) -> Change:
-        """Associate a shared monitor of the same project with the pool. ``new_id``: id of the monitor's copy in the
-        pool.
+        """Associate a shared monitor of the same project with the pool. ``new_id``: id of the monitor's copy
+        in the pool. ``project_id``: the project that must have both; None: any.
 
-        Raises :class:`NotFound` for the pool and for a monitor that is not of the pool's project, :class:`Conflict` if
-        the pool has a monitor, or the monitor has as many pools as it may.
+        Raises :class:`NotFound` for the pool and for a monitor that is not of the pool's project,
+        :class:`Conflict` if the pool has a monitor, or the monitor has as many pools as it may.
         """
         ...
 

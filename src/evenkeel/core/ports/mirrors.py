@@ -43,16 +43,18 @@ class MirrorStore(Protocol):
         *,
         unchained: ChainQuery | None = None,
     ) -> Change | None:
-        """Store the whole state of a mirrored load balancer: create it by the plan of its VIP, or write the differences
-        as one revision. Returns None if there are no differences and ``mark.change`` is None or as before; the mark is
-        stored all the same. ``unchained``: addresses that must not chain load balancers; None: no check.
+        """Store the whole state of a mirrored load balancer: create it by the plan of its VIP, or write the
+        differences as one revision. Returns None if there are no differences and ``mark.change`` is None
+        or as before; the mark is stored all the same. ``certificates``: checked contents of the references
+        in the tree. ``unchained``: addresses that must not chain load balancers; None: no check.
 
-        Raises :class:`MirrorConflict` and stores nothing if the stored snapshot is newer, the load balancer is another
-        provider's or no mirror, it or one with a wanted address is being deleted, or an id is another object's;
-        :class:`Conflict` for a VIP address in use, or objects of the tree that exclude each other; :class:`NotFound`
-        for an object that the tree names but does not have; :class:`ObjectLimitReached`; :class:`Invalid` for a change
-        of an attribute that is fixed, or protocols that do not match; :class:`Unsupported` for an address in
-        ``unchained``; :class:`NetworkUnavailable` while a port of the VIP is being deleted.
+        Raises :class:`MirrorConflict` and stores nothing if the stored snapshot is newer, the load balancer
+        is another provider's or no mirror, it or one with a wanted address is being deleted, or an id is
+        another object's; :class:`Conflict` for a VIP address in use, or objects of the tree that exclude each
+        other; :class:`NotFound` for an object that the tree names but does not have;
+        :class:`ObjectLimitReached`; :class:`Invalid` for a change of an attribute that is fixed, or protocols
+        that do not match; :class:`Unsupported` for an address in ``unchained``; :class:`NetworkUnavailable`
+        while a port of the VIP is being deleted.
         """
         ...
 

@@ -23,8 +23,8 @@ from evenkeel.core.tls.own_certificates import OwnCertificate
 
 
 class OperatorStore(Protocol):
-    """Store port for the operators' API. Every method may raise :class:`StoreUnavailable`; every write
-    records the act as an event.
+    """Store port for the operators' API. Every method may raise :class:`StoreUnavailable`; every write that
+    changes something records the act as an event, except :meth:`add_plan_inquiry`.
     """
 
     async def environments(self) -> tuple[Environment, ...]:
@@ -161,7 +161,7 @@ class OperatorStore(Protocol):
 
     async def request_failback(self, agent_id: AgentId) -> Agent:
         """Request that the shards whose home is the agent are handed back to it, and return the agent;
-        nothing changes if no such shard is away.
+        nothing changes if the agent serves all of them already.
 
         Raises :class:`NotFound`; :class:`Conflict` where the environment's failback is ``never``.
         """
@@ -217,7 +217,7 @@ class OperatorStore(Protocol):
         ...
 
     async def add_plan_inquiry(self, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
-        """Store an operator's inquiry to the agent of the shard; it is kept for ten minutes.
+        """Store an operator's inquiry to the agent of the shard; it is kept for at least ten minutes.
         ``load_balancer_id`` empty: an inquiry about the whole shard.
         """
         ...

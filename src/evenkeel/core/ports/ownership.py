@@ -45,8 +45,9 @@ class ArrivedKeepalive(Value):
 
 
 class OwnershipStore(Protocol):
-    """Store port for sessions of agents, and ownership of shards. Every write is compare-and-set; sessions
-    expire by the database's clock. Every method may raise :class:`StoreUnavailable`.
+    """Store port for sessions of agents, and ownership of shards. A write that depends on who owns a session
+    or shard is compare-and-set; sessions expire by the database's clock. Every method may raise
+    :class:`StoreUnavailable`.
     """
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
@@ -57,8 +58,8 @@ class OwnershipStore(Protocol):
         Raises :class:`CallRefused` with code ``unknown_environment``, ``bad_sealing_key`` (longer than keys
         are), ``duplicate`` (another session of that (environment, group, host) or agent id is live; with the
         seconds until it ends), or ``contradiction``: a setting differs from that of the environment or of the
-        group's live agents, or shards are bound to the agent in another group, or to another agent id of the
-        host.
+        group's live agents, a device belongs to another group or is named twice, or shards are bound to the
+        agent in another group, or to another agent id of the host.
         """
         ...
 
@@ -108,8 +109,9 @@ class OwnershipStore(Protocol):
         after ``after_id``, only those of ``shard_ids`` if that is not empty.
 
         ``served``: shards that the agent served and that this database may have lost; they are restored
-        within ten minutes after a new history has begun, else :attr:`Assignments.served_ignored` is true.
-        Raises :class:`SessionLost` if the session is not the agent's current one.
+        within ten minutes after a new history has begun. :attr:`Assignments.served_ignored` is true if they
+        were not checked, because that time is over or there are too many. Raises :class:`SessionLost` if the
+        session is not the agent's current one.
         """
         ...
 
@@ -186,8 +188,9 @@ class OwnershipStore(Protocol):
     async def raise_epoch(
         self, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
     ) -> bool:
-        """Raise the epoch of the agent's shard above ``seen_epoch``, which a device has, by at most
-        :data:`EPOCH_JUMP_MAX`. Returns False if the agent no longer owns the shard at ``epoch`` in that
-        session. Raises :class:`CallRefused` with code ``epochs_used_up`` if there is no higher epoch.
+        """Raise the epoch of the agent's shard above ``seen_epoch``, which a device has, but at most
+        :data:`EPOCH_JUMP_MAX` above ``epoch``. Returns False if the agent no longer owns the shard at
+        ``epoch`` in that session. Raises :class:`CallRefused` with code ``epochs_used_up`` if there is no
+        higher epoch.
         """
         ...

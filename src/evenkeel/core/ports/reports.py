@@ -23,22 +23,25 @@ class ReportStore(Protocol):
     async def record_applied(
         self, report: ReportApplied, *, tell: Callable[[Change], None] = lambda change: None
     ) -> ReportReceipt:
-        """Record outcomes. Confirmed revisions become ACTIVE (or PENDING_* if a newer one was accepted since) and
-        confirmed deletes remove rows; errors become ERROR with the reason if the revision is still the newest. Outcomes
-        of old epochs, or of sessions that are not the agent's, are ignored, ``stale``. A revision never goes backwards.
-        An event is recorded only when the status changes.
+        """Record outcomes. Confirmed revisions become ACTIVE (or PENDING_* if a newer one was accepted since)
+        and confirmed deletes remove rows. An error of the newest revision becomes ERROR with the reason;
+        if the revision was not attempted (``waiting``), a PENDING load balancer gets the reason only. A
+        report of an old epoch, or of a session that is not the agent's, is ignored, and its receipt is
+        ``stale``. Events are recorded for changes of status, removals and repairs.
 
-        Outcomes of a common shard concern networks that projects share. ``tell`` is called with each change that is due
-        now: such networks after a tenant's shard stopped using them, and load balancers that waited for one.
+        Outcomes of a common shard concern networks that projects share. ``tell`` is called with each change
+        that is due now: such networks after a tenant's shard stopped using them, load balancers that waited
+        for one, and load balancers whose move to another device group goes on.
         """
         ...
 
     async def record_all_applied(
         self, sent: Sequence[ReportApplied], *, tell: Callable[[Change], None] = lambda change: None
     ) -> list[ReportReceipt]:
-        """Record the outcomes of reports of different shards, each as :meth:`record_applied` does, in one
-        transaction and with as many statements as for one report; return their receipts in the order of
-        ``sent``. ``tell`` is called with each change that is due now.
+        """Record the outcomes of reports of different shards, each as :meth:`record_applied` does; return
+        their receipts in the order of ``sent``. Those of tenants' shards are recorded in one transaction,
+        with as many statements as for one report unless load balancers move or devices were repaired.
+        ``tell`` is called with each change that is due now.
         """
         ...
 
@@ -54,9 +57,10 @@ class ReportStore(Protocol):
         """Record differences on the devices, and return which agents must read which load balancers again:
         those that are absent, changed or incomplete, or everything on a renewed device.
 
-        The operating status of absent load balancers and of all their children becomes ERROR; that of load
-        balancers present again becomes OFFLINE until it is observed. An event is recorded for each shard with
-        such changes. Reports of old epochs are ignored (empty result). Raises :class:`CallRefused` like
+        The operating status of absent load balancers and of all their children becomes ERROR, except for
+        children that are OFFLINE or NO_MONITOR; that of load balancers present again becomes OFFLINE until it
+        is observed. An event is recorded for each shard with such changes, and for each renewed device.
+        Reports of old epochs are ignored (empty result). Raises :class:`CallRefused` like
         :meth:`record_observed`.
         """
         ...

@@ -15,8 +15,9 @@ from evenkeel.core.tls.own_certificates import OwnCertificate
 
 
 class SchedulingStore(Protocol):
-    """Store port for reads and writes of the scheduler and the sweeper. Every write is compare-and-set: of
-    two controllers that decide the same, one succeeds. Every method may raise :class:`StoreUnavailable`.
+    """Store port for reads and writes of the scheduler and the sweeper. Decisions are written by
+    compare-and-set: of two controllers that decide the same, one succeeds. Every method may raise
+    :class:`StoreUnavailable`.
     """
 
     async def read_unplaced_load_balancers(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
@@ -92,8 +93,8 @@ class SchedulingStore(Protocol):
         ...
 
     async def change_indicator(self) -> ChangeIndicator:
-        """Read the indicator of whether :meth:`read_due_work` and :meth:`unplaced` may find anything new. One
-        statement.
+        """Read the indicator of whether :meth:`read_due_work` and :meth:`read_unplaced_load_balancers` may
+        find anything new. One statement.
         """
         ...
 
@@ -149,9 +150,10 @@ class SchedulingStore(Protocol):
         ...
 
     async def assign_shards(self, steps: Sequence[AssignStep]) -> tuple[ShardOwner, ...]:
-        """Take over shards, in one transaction: acting agent = ``agent_id``, epoch + 1; each if its epoch is
-        still the seen one, its acting agent is still not live (or its handover long overdue) and the new
-        agent is eligible, while the environment's circuit breaker is open only its home.
+        """Take over shards, in one transaction, or after a failure in smaller ones: acting agent =
+        ``agent_id``, epoch + 1; each if its epoch is still the seen one, its acting agent is still not
+        live (or its handover long overdue) and the new agent is eligible, while the environment's circuit
+        breaker is open only its home.
 
         Returns the new owners of the shards that were taken over: a failure at one does not affect the
         others.
@@ -226,7 +228,7 @@ class SchedulingStore(Protocol):
         ...
 
     async def delete_controller(self, controller_id: str) -> None:
-        """Record that a controller has stopped."""
+        """Delete the record of a controller that has stopped, so that operators do not see it as silent."""
         ...
 
     async def trim_events(self, *, keep: int, limit: int) -> int:

@@ -42,8 +42,8 @@ class TenantStore(Protocol):
     :class:`NotFound`.
 
     ``certificates``: contents that were read for references new to the listeners and pools; they are stored
-    and used from then on. More references than a load balancer may have raise :class:`ObjectLimitReached`. Constant
-    number of queries whatever the size of the tree. ``unchained``: addresses that raise :class:`Unsupported`
+    and used from then on. More references than a load balancer may have raise :class:`ObjectLimitReached`. The
+    number of queries of a write does not grow with the tree. ``unchained``: addresses that raise :class:`Unsupported`
     if they would chain load balancers (a member of one is another's VIP); writes with one address wait for
     each other, so that of two at the same time the later one finds the earlier.
     """
@@ -56,15 +56,18 @@ class TenantStore(Protocol):
         *,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Store a load balancer with all its children, as one change. ``vip``: plan of its VIP; None: it has none,
-        because it is made for a pool of LBaaS v1. A health monitor that names a shared one copies its attributes.
+        """Store a load balancer with all its children, as one change. ``vip``: plan of its VIP; None: it has
+        none, because it is made for a pool of LBaaS v1. A health monitor that names a shared one copies
+        its attributes. ``certificates``: checked contents of the references in the tree. ``unchained``:
+        addresses that must not chain load balancers; None: no check.
 
-        Raises :class:`Conflict` for a VIP address in use, a subnet without a free one, an id that exists, objects of
-        the tree that exclude each other, or a shared monitor that has as many pools as it may; :class:`QuotaReached`
-        for a quota of the project, :class:`ObjectLimitReached` for a limit of one load balancer, :class:`Invalid`
-        without a project, for a provider that is not enabled, for protocols that do not match, and for a flavor or
-        availability zone that is gone; :class:`NotFound` for a shared monitor, or an object that the tree names but
-        does not have; :class:`NetworkUnavailable` if the VIP's port is being deleted.
+        Raises :class:`Conflict` for a VIP address in use, a subnet without a free one, an id that exists,
+        objects of the tree that exclude each other, or a shared monitor that has as many pools as it may;
+        :class:`QuotaReached` for a quota of the project, :class:`ObjectLimitReached` for a limit of one load
+        balancer, :class:`Invalid` without a project, for a provider that is not enabled, for protocols that
+        do not match, and for a flavor or availability zone that is gone; :class:`NotFound` for a shared
+        monitor, or an object that the tree names but does not have; :class:`Unsupported` for an address in
+        ``unchained``; :class:`NetworkUnavailable` if the VIP's port is being deleted.
         """
         ...
 
@@ -136,15 +139,17 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Add a listener to the load balancer ``row.load_balancer_id``, with L7 policies, whose positions the caller
-        has set, and their rules. ``new_pools``: pools created together with the listener, to which it and its policies
-        may refer. ``certificates``: checked contents of the references in listener and pools. ``unchained``: addresses
-        of new members that must not be VIPs of other load balancers; None: no check.
+        """Add a listener to the load balancer ``row.load_balancer_id``, with L7 policies, whose positions the
+        caller has set, and their rules. ``new_pools``: pools created together with the listener, to which
+        it and its policies may refer. ``certificates``: checked contents of the references in listener and
+        pools. ``unchained``: addresses of new members that must not be VIPs of other load balancers; None:
+        no check. ``project_id``: the project that must have the load balancer; None: any.
 
-        Raises :class:`NotFound` for the load balancer and for a pool that is not its own, :class:`Invalid` for a pool
-        with the wrong protocol, :class:`Conflict` if the load balancer has a listener on the port or has no VIP, an id
-        exists, or a policy has too many rules; :class:`QuotaReached`, :class:`ObjectLimitReached`,
-        :class:`Unsupported` for an address in ``unchained``.
+        Raises :class:`NotFound` for the load balancer and for a pool that is not its own, :class:`Invalid`
+        for a pool with the wrong protocol, :class:`Conflict` if the load balancer has a listener on the port
+        or has no VIP, an id exists, a policy has too many rules, or two members of a new pool have one
+        address and port; :class:`QuotaReached`, :class:`ObjectLimitReached`, :class:`Unsupported` for an
+        address in ``unchained``.
         """
         ...
 
@@ -158,33 +163,44 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Add an L7 policy with rules to the listener ``row.listener_id``, at ``row.position`` or after the last policy
-        if that is less; later policies move up. ``new_pool``: pool to which it redirects, if that is created with it.
-        ``unchained``: addresses of new members that must not be VIPs of other load balancers; None: no check.
+        """Add an L7 policy with rules to the listener ``row.listener_id``, at ``row.position`` or after the
+        last policy if that is less; later policies move up. ``new_pool``: pool to which it redirects, if
+        that is created with it. ``unchained``: addresses of new members that must not be VIPs of other
+        load balancers; None: no check. ``certificates``: checked contents of the references in the new
+        pool. ``project_id``: the project that must have the listener; None: any.
 
-        Raises :class:`NotFound` for the listener and for a pool of another load balancer, :class:`Invalid` for a pool
-        with the wrong protocol, :class:`Conflict`, :class:`QuotaReached`, :class:`ObjectLimitReached`,
-        :class:`Unsupported` for an address in ``unchained``.
+        Raises :class:`NotFound` for the listener and for a pool of another load balancer, :class:`Invalid`
+        for a pool with the wrong protocol, :class:`Conflict` if there are too many rules, an id exists, two
+        members of the new pool have one address and port, or the listener is marked deleted;
+        :class:`QuotaReached`, :class:`ObjectLimitReached`, :class:`Unsupported` for an address in
+        ``unchained``.
         """
         ...
 
     async def add_l7rule(self, row: L7Rule, *, project_id: ProjectId | None) -> Change:
-        """Add a rule to the policy ``row.l7policy_id``. Raises :class:`NotFound` for the policy,
-        :class:`Conflict` if it has the maximum number of rules or is marked deleted, :class:`QuotaReached`,
-        :class:`ObjectLimitReached`.
+        """Add a rule to the policy ``row.l7policy_id``. ``project_id``: the project that must have the
+        policy; None: any.
+
+        Raises :class:`NotFound` for the policy, :class:`Conflict` if it has the maximum number of rules or is
+        marked deleted, :class:`QuotaReached`, :class:`ObjectLimitReached`.
         """
         ...
 
     async def add_rate_limit_policy(self, row: RateLimitPolicy, *, project_id: ProjectId | None) -> Change:
-        """Add a rate limit policy without rules to the listener ``row.listener_id``. Raises :class:`NotFound`
-        for the listener, :class:`Conflict` if it has the maximum number of policies or is marked deleted,
-        :class:`ObjectLimitReached`.
+        """Add a rate limit policy without rules to the listener ``row.listener_id``. ``project_id``: the
+        project that must have the listener; None: any.
+
+        Raises :class:`NotFound` for the listener, :class:`Conflict` if it has the maximum number of policies
+        or is marked deleted, :class:`ObjectLimitReached`.
         """
         ...
 
     async def add_rate_limit_rule(self, row: RateLimitRule, *, project_id: ProjectId | None) -> Change:
-        """Add a rule to the policy ``row.rate_limit_policy_id``. Raises :class:`NotFound` for the policy,
-        :class:`Conflict` if it has the maximum number of rules or is marked deleted, :class:`ObjectLimitReached`.
+        """Add a rule to the policy ``row.rate_limit_policy_id``. ``project_id``: the project that must have
+        the policy; None: any.
+
+        Raises :class:`NotFound` for the policy, :class:`Conflict` if it has the maximum number of rules or is
+        marked deleted, :class:`ObjectLimitReached`.
         """
         ...
 
@@ -199,14 +215,16 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
         unchained: ChainQuery | None = None,
     ) -> Change:
-        """Add a pool with its members and its monitor (None: none). ``listener_id``: listener whose default pool it
-        becomes; then ``row.load_balancer_id`` may be empty. None: no listener's. ``unchained``: addresses of members
-        that must not be VIPs of other load balancers; None: no check.
+        """Add a pool with its members and its monitor (None: none). ``listener_id``: listener whose default
+        pool it becomes; then ``row.load_balancer_id`` may be empty. None: no listener's. ``unchained``:
+        addresses of members that must not be VIPs of other load balancers; None: no check.
+        ``certificates``: checked contents of the references in the pool. ``project_id``: the project that
+        must have the load balancer or listener; None: any.
 
-        Raises :class:`NotFound`, also for a listener of another load balancer; :class:`Invalid` if the listener's
-        protocol does not match the pool's; :class:`Conflict` if the listener has a default pool, or two members have
-        one address and port; :class:`QuotaReached`, :class:`ObjectLimitReached`, :class:`Unsupported` for an address in
-        ``unchained``.
+        Raises :class:`NotFound`, also for a listener of another load balancer; :class:`Invalid` if the
+        listener's protocol does not match the pool's; :class:`Conflict` if the listener has a default pool,
+        or two members have one address and port; :class:`QuotaReached`, :class:`ObjectLimitReached`,
+        :class:`Unsupported` for an address in ``unchained``.
         """
         ...
 
@@ -215,17 +233,21 @@ class TenantStore(Protocol):
     ) -> Change:
         """Add one or more members of one pool, all or none. The caller has set ``pool_id`` of each;
         ``load_balancer_id`` and ``project_id`` are filled in. ``unchained``: addresses of members that
-        must not be VIPs of other load balancers; None: no check.
+        must not be VIPs of other load balancers; None: no check. ``project_id``: the project that must
+        have the pool; None: any.
 
         Raises :class:`NotFound` for the pool, :class:`Conflict` if two members have one address and port, or
-        the pool has such a member, :class:`QuotaReached`, :class:`ObjectLimitReached`, :class:`Unsupported` for an
-        address in ``unchained``.
+        the pool has such a member, :class:`QuotaReached`, :class:`ObjectLimitReached`, :class:`Unsupported`
+        for an address in ``unchained``.
         """
         ...
 
     async def add_health_monitor(self, row: HealthMonitor, *, project_id: ProjectId | None) -> Change:
-        """Add a health monitor to the pool ``row.pool_id``. Raises :class:`NotFound` for the pool,
-        :class:`Conflict` if it has a monitor or is marked deleted, :class:`QuotaReached`.
+        """Add a health monitor to the pool ``row.pool_id``. ``project_id``: the project that must have the
+        pool; None: any.
+
+        Raises :class:`NotFound` for the pool, :class:`Conflict` if it has a monitor or is marked deleted,
+        :class:`QuotaReached`.
         """
         ...
 
@@ -241,9 +263,11 @@ class TenantStore(Protocol):
         """Make the pool's members exactly ``members``, matched by (address, port): add, change and delete
         what differs; with ``additive_only`` delete none. Unchanged members keep status and revision.
         ``unchained``: addresses of members that must not be VIPs of other load balancers; None: no check.
+        ``project_id``: the project that must have the pool; None: any.
 
         Raises :class:`NotFound` for the pool, :class:`Conflict` if two of ``members`` have one address and
-        port, :class:`QuotaReached`, :class:`ObjectLimitReached`, :class:`Unsupported` for an address in ``unchained``.
+        port, :class:`QuotaReached`, :class:`ObjectLimitReached`, :class:`Unsupported` for an address in
+        ``unchained``.
         """
         ...
 

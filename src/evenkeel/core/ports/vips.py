@@ -81,7 +81,8 @@ class LostPortStore(Protocol):
 
     async def take_ports_to_check(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
         """Return the next at most ``limit`` ports to check for existence, in the order of their load
-        balancers' ids; each is returned to one caller only.
+        balancers' ids; each is returned to one caller only. Ports of mirrored and held load balancers are
+        left out.
 
         Empty if a round through all ports is complete and began less than ``older_seconds`` ago, or another
         controller was faster. One query if nothing is to be done.

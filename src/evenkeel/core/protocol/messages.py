@@ -384,8 +384,8 @@ class ReportApplied(Message, tag="report_applied"):
 
 
 class ReportStatus(Message, tag="report_status"):
-    """Call with statuses that the owner of a group's common shard observed on the devices; only changes since
-    its last report. Answered by :class:`ReportReceipt`.
+    """Call with statuses that the owner of a group's common shard observed on the devices: the changes since its
+    last reports, and all of them at intervals. Answered by :class:`ReportReceipt`.
     """
 
     agent_id: AgentId
@@ -774,13 +774,15 @@ def callback_queue(environment: str) -> str:
 
 
 def keepalive_queue(environment: str) -> str:
-    """Return the name of the environment's queue for notices of departures, so that they do not wait behind reports."""
+    """Return the name of the environment's queue for notices of departures (:class:`Departure`), so that they
+    do not wait behind reports.
+    """
     return f"{_KEEPALIVE}{environment}"
 
 
 def transient_keepalive_queue(environment: str) -> str:
-    """Return the name of the environment's queue for keepalives that may get lost: the broker neither stores nor
-    confirms them.
+    """Return the name of the environment's queue for keepalives that may get lost: the broker neither writes
+    them to its disk nor confirms them.
     """
     return f"{_LIGHT_KEEPALIVE}{environment}"
 

@@ -177,7 +177,9 @@ class LoadBalancer(Value):
     status_reason: str = ""
     """Reason why the load balancer is PENDING, ERROR or held (human-readable); empty if it is ACTIVE and not held."""
     operating_reason: str = ""
-    """Reason why the load balancer is DEGRADED because of its devices (human-readable); names the device."""
+    """Reason for the operating status that comes from devices or agents (human-readable), such as an unreachable
+    device; empty: there is none.
+    """
     revision: int = 1
     change_id: str = ""
     """Id of the change that made the load balancer's present revision."""

@@ -35,8 +35,9 @@ class MonitorUse(Value):
 
 
 class SharedMonitor(Value):
-    """A health monitor of LBaaS v1, which any number of pools may share. ``delay``, ``timeout``: seconds;
-    ``created_at``, ``updated_at``: seconds since 1970. ``uses``: the pools with the monitor.
+    """A health monitor of LBaaS v1, which up to :data:`POOLS_OF_MONITOR_MAX` pools may share. ``delay``,
+    ``timeout``: seconds; ``created_at``, ``updated_at``: seconds since 1970. ``uses``: the pools with the
+    monitor.
     """
 
     id: str

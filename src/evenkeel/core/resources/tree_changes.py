@@ -37,7 +37,7 @@ FIXED_LOAD_BALANCER_ATTRIBUTES = (
     "flavor_enhanced_services",
     "data_path",
 )
-"""Attributes of a load balancer that never change; a wanted tree with other values is refused."""
+"""Attributes of a load balancer that no new state of its whole tree changes: other values are refused."""
 
 _FIXED_ATTRIBUTES: dict[ChildKind, tuple[str, ...]] = {
     Pool: (),
@@ -96,7 +96,9 @@ class OverwriteObjects(Value):
 
 
 class MarkObjectsChanged(Value):
-    """Step: mark objects of one kind as changed, because their children change."""
+    """Step: mark objects of one kind as changed, because their children, or the pools to which they send,
+    change.
+    """
 
     kind: ChildKind
     ids: tuple[str, ...]
@@ -129,7 +131,7 @@ def first_fixed_difference(stored: LoadBalancer, wanted: LoadBalancer) -> str | 
 
 def tree_changes(stored: LoadBalancerTree, wanted: LoadBalancerTree) -> TreeChanges:
     """Return the changes from the stored tree, which may have objects marked deleted, to the wanted tree,
-    which has none. Differences of :data:`FIXED_LOAD_BALANCER_ATTRIBUTES` attributes are not among them.
+    which has none. Of the load balancer itself only :data:`CHANGEABLE_ATTRIBUTES` are compared.
     """
     before, after = stored.load_balancer, wanted.load_balancer
     changed = sorted(

@@ -98,8 +98,9 @@ class ActivityPoint(Value):
 
 
 def merge_points(points: Sequence[ActivityPoint], most: int) -> tuple[ActivityPoint, ...]:
-    """Return at most ``most`` points: these if they are not more, else means of equally many successive
-    points (the first mean may have fewer), so that a new point changes the last mean only.
+    """Return at most ``most`` points: these if they are not more, else one for equally many successive points
+    (the first may stand for fewer), so that a new point changes the last one only. Rates and times are
+    means; changes are summed.
     """
     size = max(1, -(-len(points) // most))
     if size == 1:

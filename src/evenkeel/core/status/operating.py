@@ -1,8 +1,9 @@
-"""Operating statuses that do not come from observing the device; :mod:`evenkeel.core.status.health` computes the
-observed ones.
+"""Operating statuses that do not come from observing the device; :mod:`evenkeel.core.status.health` computes
+the observed ones.
 
-When a device confirms a revision, objects that were never observed get an initial status, which observation corrects.
-While devices are out of reach their status is unknown, and nothing is reported as working.
+When a device confirms a revision, objects that were never observed get an initial status, which observation
+corrects. While no device of a group is reached, its load balancers are OFFLINE; while no agent observes the
+devices, ONLINE load balancers are DEGRADED.
 """
 
 from collections.abc import Mapping

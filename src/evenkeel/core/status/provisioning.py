@@ -1,8 +1,8 @@
 """Provisioning status: the transitions of a load balancer after a report of an applied revision, or after its
 deadline. Pure, so that every order of reports can be tested.
 
-``applied_revision`` only grows, and is 0 while a load balancer is held. An outcome of a change that is
-missing from this database comes from another history (the database lost commits, or was restored from a
+No report lowers ``applied_revision``, which is 0 while a load balancer is held. An outcome of a change that
+is missing from this database comes from another history (the database lost commits, or was restored from a
 backup) and is ignored: see :mod:`evenkeel.core.status.changes`.
 """
 

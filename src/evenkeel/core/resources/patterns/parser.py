@@ -87,7 +87,9 @@ class _Parser:
         return True
 
     def parse_alternatives(self, depth: int) -> Node:
-        """Parse alternatives, up to a closing parenthesis or the end."""
+        """Parse alternatives, up to a closing parenthesis or the end. ``depth``: number of groups around
+        them. Raises :class:`PatternRefused`.
+        """
         if depth > DEPTH_MAX:
             raise PatternRefused(f"groups are nested deeper than {DEPTH_MAX}")
         branches = [self._parse_sequence(depth)]
@@ -186,7 +188,7 @@ class _Parser:
 
     def _parse_range(self) -> int:
         """Parse one character, one named class, or one range in a character class; return its characters as a
-        bit mask.
+        bit mask. Raises :class:`PatternRefused`.
         """
         low = self._class_character()
         if isinstance(low, int):
@@ -204,7 +206,7 @@ class _Parser:
 
     def _class_character(self) -> str | int:
         """Parse one character in a character class; return it, or the bit mask of an escape that stands for a
-        set of characters.
+        set of characters. Raises :class:`PatternRefused`.
         """
         character = self._peek_character()
         self._at += 1

@@ -1,4 +1,4 @@
-"""Rate limits of certificate authorities, as this process meets them. Pure: the time is passed in.
+"""Rate limits of certificate authorities, as this process meets them; kept in memory, with times passed in.
 
 An authority does not say which limit an order has met. That of a domain is no reason to keep other projects
 from their certificates: only if orders of several projects are refused, and none accepted in between, no

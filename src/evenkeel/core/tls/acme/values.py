@@ -18,7 +18,9 @@ class AcmeState(StrEnum):
     """State of a requested certificate, as operators and tenants see it."""
 
     WAITING = "waiting"
-    """Nothing was ordered yet, because a name cannot be proven; the problem states the reason."""
+    """No order is open: the request is new, a name cannot be proven, or a service did not answer; the problem states
+    the reason, if there is one.
+    """
     ORDERING = "ordering"
     ISSUED = "issued"
     """The key manager has the issued certificate, which is renewed in time."""
@@ -57,7 +59,9 @@ class AcmeProgress(Value):
     problem: str = ""
     """Reason why the certificate waits, or text of the last failure (human-readable); empty if there is none."""
     order_url: str = ""
-    """URL of the order at the authority; empty unless the step is one of :data:`ORDERED_STEPS`."""
+    """URL of the order at the authority; empty if none is open. A request that is being removed keeps that of its
+    last open order.
+    """
     order_until: float = 0.0
     """Time at which the order is given up, in seconds since the epoch."""
     waits: int = 0
@@ -71,7 +75,9 @@ class AcmeProgress(Value):
     information.
     """
     renew_at: float = 0.0
-    """Time of the renewal within the window that the authority suggests; 0: none is known."""
+    """Time of the renewal, in seconds since the epoch: within the window that the authority suggests, else after two
+    thirds of the lifetime; 0: none is known.
+    """
     revocation: str = ""
     """Name of the reason with which the issued certificate is to be revoked; empty: no revocation is requested."""
 
