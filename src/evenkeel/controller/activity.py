@@ -11,7 +11,9 @@ from evenkeel.metrics.activity import activity_totals
 
 DAY_SECONDS = 86_400.0
 POINTS_MAX = 5_760
-"""Maximum number of points that a controller keeps of itself, 3 MB: a day with intervals of 15 s."""
+"""Maximum number of points that a controller keeps of itself, 3 MB: a day with intervals of 15 s. A higher number of
+points of load balancers (``series.points``) applies to these, too.
+"""
 
 
 class ActivityRecorder:

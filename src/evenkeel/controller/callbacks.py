@@ -1,7 +1,8 @@
 """Answers the agents' messages on the shared callback queue. Any controller may answer any message.
 
-A message is acknowledged after the answer, and answered after the commit; a message delivered twice is answered twice
-and changes nothing the second time.
+A message is acknowledged after the answer, and answered after the commit. A message that is delivered twice
+is answered twice, and does no harm the second time: the store recognises what was done already, and a
+keepalive only lengthens the session.
 """
 
 from collections.abc import Callable, Sequence

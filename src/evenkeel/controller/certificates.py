@@ -155,7 +155,9 @@ class CertificateCallback:
     def _answer_within_message_size(
         self, call: m.GetCertificates, sealed: dict[str, bytes], problems: dict[str, str]
     ) -> m.Certificates:
-        """Build the answer with as many boxes as fit into a message; the others become problems."""
+        """Build the answer with as many boxes as fit into a message; for each of the others a text is added
+        to ``problems``.
+        """
         largest = m.LARGEST_ANSWER_BYTES if call.takes_parts else self._settings.max_message_bytes
         # Problems are sent in any case; boxes get the room that is left.
         room = largest - MESSAGE_OVERHEAD_BYTES - encoded_bytes(problems)

@@ -1,14 +1,16 @@
 """Detects agents whose process has disappeared from the message bus, before their session expires.
 
-The session's TTL remains authoritative; the detector only ends it early, for a process that was present on the bus and
-is absent in two consecutive probes. It may be wrong (a lost connection): then the next keepalive revives the session,
-and guards on the devices protect shards that were taken from it meanwhile. After ending a session, the detector does
-not end it again until its process was present: else every probe would end a live session whose process cannot be seen.
+The session's TTL remains authoritative; the detector only ends it early, for a process that was present on
+the bus and is absent in two consecutive probes. It may be wrong (a lost connection): then the next keepalive
+revives the session, and guards on the devices protect shards that were taken from it meanwhile. After ending
+a session, the detector does not end it again until its process was present: else every probe would end a live
+session whose process cannot be seen.
 
-If the bus delivers wills, only sessions with a reason are probed: the bus reported the end of their connection, they
-have missed keepalives, or they were not present yet over this process's connection. Every session is probed
-periodically, too, because the number of stored sightings is limited. Without any reason the sessions are not even read:
-the scheduler's change indicator suffices. On other buses all sessions are probed each time.
+If the bus delivers wills, only sessions with a reason are probed: the bus reported the end of their
+connection, they have missed keepalives, or they were not present yet over this process's connection. Every
+session is probed periodically, too, because the number of stored sightings is limited. Without any reason the
+sessions are read only every :data:`READ_SECONDS`: in between the scheduler's change indicator suffices. On
+other buses all sessions are probed each time.
 """
 
 import asyncio

@@ -60,7 +60,8 @@ class Hints:
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, definition: InlinedDefinition | None = None
     ) -> None:
         """Send a hint soon that the load balancer has a newer revision. ``definition``: its definition, if it
-        was created just now; None: the agent requests it. Dropped if too many hints wait.
+        was created just now; None: the agent requests it. Dropped if :data:`MAX_WAITING_SHARDS` shards, or
+        :data:`MAX_IDS_PER_HINT` load balancers of the shard, wait for hints already.
         """
         self._add_work(_shard_key(owner), load_balancer_id, definition)
 
@@ -79,8 +80,9 @@ class Hints:
     def _add_work(
         self, key: tuple[str, ShardId], load_balancer_id: LoadBalancerId, definition: InlinedDefinition | None
     ) -> bool:
-        """Add a load balancer to the next hint of its shard. Returns False if too many hints wait, so that
-        there will be none.
+        """Add a load balancer to the next hint of its shard, unless the hint names :data:`MAX_IDS_PER_HINT`
+        already. Returns False if hints for too many shards wait, so that there will be none for this
+        shard.
         """
         ids = self._work.get(key)
         if ids is None:

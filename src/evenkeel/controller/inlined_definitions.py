@@ -54,8 +54,9 @@ def inlined_definition(change: Change) -> InlinedDefinition | None:
 
 
 def _sort_children(tree: LoadBalancerTree) -> LoadBalancerTree:
-    """Return the tree with its children sorted by id, as the database returns them: then an inlined
-    definition equals the one that an agent would read for the same revision.
+    """Return the tree with its listeners, pools, members and L7 rules sorted by id, as the database returns
+    objects that were created at the same time: then an inlined definition equals the one that an agent
+    would read for the same revision.
     """
     return replace(
         tree,

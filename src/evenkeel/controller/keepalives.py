@@ -42,8 +42,8 @@ class KeepaliveRounds:
         self._collecting = False
 
     async def answer(self, call: Keepalive) -> SessionState:
-        """Renew the session and return its state. Raises :class:`SessionLost`, :class:`RequestError`,
-        :class:`StoreUnavailable`.
+        """Renew the session and return its state. Raises :class:`SessionLost`; :class:`CallRefused` if the
+        session was ended after the keepalive arrived; :class:`RequestError`, :class:`StoreUnavailable`.
         """
         loop = asyncio.get_running_loop()
         waiting = _WaitingKeepalive(call, loop.create_future(), loop.time())

@@ -1,7 +1,7 @@
-"""Places load balancers right after their creation, one after the other for each tenant.
+"""Places load balancers right after their creation, those of one tenant in rounds.
 
-The first load balancer of a tenant needs a decision, which creates its shard. Load balancers that arrive meanwhile join
-that shard together, in one transaction: a tenant often begins with many at once.
+The first load balancer of a tenant needs a decision, which creates its shard. Load balancers that arrive
+meanwhile join that shard together, in one transaction: a tenant often begins with many at once.
 """
 
 import asyncio

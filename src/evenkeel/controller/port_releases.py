@@ -1,9 +1,10 @@
 """Deletes ports of VIPs and of devices' addresses at the network service when nothing uses the ports any
-more, and after a failed create.
+more, and after a failed create; a port that is the tenant's own is only unbound.
 
 Claims in the database name the ports. One controller at a time takes a claim, and the claim stays until its
-port is deleted, however often that fails. A claim without a port id may belong to a create request that
-Neutron is still processing, so "nothing found" counts only :data:`LATE_SECONDS` after the claim.
+port is deleted or known to be absent, however often that fails. A claim without a port id may belong to a
+create request that Neutron is still processing, so "nothing found" counts only :data:`LATE_SECONDS` after the
+claim.
 """
 
 import structlog
@@ -29,9 +30,9 @@ class PortReleases:
         self._network = network
 
     async def process_due(self) -> None:
-        """Delete the ports of at most :data:`CLAIMS_PER_LOOK` due claims. Raises :class:`NetworkUnavailable`
-        if that prevented some deletes, :class:`StoreUnavailable`. A port that the network service refuses
-        to delete is tried again later.
+        """Delete (or unbind, if they are tenants' own) the ports of at most :data:`CLAIMS_PER_LOOK` due
+        claims. Raises :class:`NetworkUnavailable` if that prevented some deletes,
+        :class:`StoreUnavailable`. A port that the network service refuses to delete is tried again later.
         """
         due = await self._claims.take_due_claims(limit=CLAIMS_PER_LOOK, backoff=RETRY)
         await for_each_concurrently(due, self._release_port, at_once=RELEASES_AT_ONCE)

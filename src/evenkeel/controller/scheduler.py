@@ -95,7 +95,8 @@ class Scheduler:
 
     async def place(self, change: Change, project_id: ProjectId) -> None:
         """Place the load balancer that the change created on a device group and send a hint to its agent; if
-        no group can take it now, store the reason. Raises :class:`StoreUnavailable`.
+        no group can take it now, store the reason. If another transaction was faster, or no agent acts for
+        the shard, no hint is sent. Raises :class:`StoreUnavailable`.
         """
         id_ = change.load_balancer_id
         reason, _ = await self._try_place(id_, change.environment, project_id, change)
@@ -108,8 +109,9 @@ class Scheduler:
         """Try to place the load balancer. ``created``: the change that created it just now; None: it was
         waiting.
 
-        Returns (reason why it cannot be placed now, empty if it is placed; whether that reason holds for all
-        other load balancers of the environment, too). Raises :class:`StoreUnavailable`.
+        Returns (reason why it cannot be placed now, empty if it was placed or another transaction was faster;
+        whether that reason holds for all other load balancers of the environment, too). Raises
+        :class:`StoreUnavailable`.
         """
         groups = await self._scheduling.read_placement_groups(
             environment,
@@ -130,8 +132,11 @@ class Scheduler:
         return "", False
 
     async def fail_over_shard_of(self, load_balancer_id: LoadBalancerId) -> bool:
-        """Begin a permanent handover of the load balancer's shard to another agent. Returns False if no other
-        agent can take the shard, or none serves it now. Raises :class:`StoreUnavailable`.
+        """Begin a permanent handover of the load balancer's shard to another agent. Returns False if the load
+        balancer is not placed, its shard is not served or is in a handover already, or no other agent can
+        take the shard now.
+
+        Raises :class:`NotFound` without such a load balancer, :class:`StoreUnavailable`.
         """
         shard = await self._operators.shard_of_load_balancer(load_balancer_id)
         if shard is None:

@@ -313,7 +313,8 @@ class Controller:
             await pause()
 
     async def stop(self) -> None:
-        """Stop all loops, stop consuming, and wait for messages being handled, at most
+        """Stop all loops, remove this controller from the list of controllers and give back its turn to send
+        notifications, stop consuming, and wait for messages being handled, at most
         ``stop_timeout_seconds``.
         """
         for task in self._tasks:

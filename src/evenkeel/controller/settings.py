@@ -35,13 +35,13 @@ class ControllerSettings(Value):
     hint_repeat_seconds: float = 10.0
     """Interval at which hints about unconfirmed work are sent again."""
     release_interval_seconds: float = 1.0
-    """Interval between checks for VIP ports to delete at the network service."""
+    """Interval between checks for ports to delete, bind or update at the network service."""
     settle_seconds: float = 15.0
     """Time for which a home agent must have been up before its shards are handed back."""
     handbacks_at_once: int = 4
     """Maximum number of shards of one device group in handover back to their home."""
     handovers_at_once: int = 16
-    """Maximum number of shards of one device group in handover from drained agents."""
+    """Maximum number of shards of one device group in handover from agents that are drained or reach fewer devices."""
     homes_interval_seconds: float = 3.0
     """Interval between checks for shards away from their home."""
     calm_look_seconds: float = 15.0
@@ -85,7 +85,9 @@ class ControllerSettings(Value):
     port_search_seconds: float = 30.0
     """Interval at which each VIP's port is looked for at the network service."""
     work_per_sync: int = 500
-    """Maximum number of load balancers named in one answer to an agent's sync."""
+    """Maximum number of load balancers with unconfirmed changes named in one answer to an agent's sync; applied
+    separately to each common shard's networks, and to copies of moving load balancers.
+    """
     assignments_per_answer: int = 1000
     """Maximum number of shards on a page of assignments, 110 bytes each."""
     expected_per_answer: int = 1000

@@ -1,8 +1,9 @@
-"""The sweeper sets changes that no device confirmed in time to ERROR, and removes obsolete rows.
+"""The sweeper sets changes that no device confirmed in time to ERROR, removes obsolete rows, and gives
+orphaned partitions a shard, whose agent empties them.
 
-It removes rows in batches, each in a transaction of its own, and continues at once while batches are full, up to
-:data:`BATCHES_PER_SWEEP` of each kind. So it keeps up with writers, and is bounded: with the default interval each
-controller removes up to 4,000 events a second.
+It removes rows in batches, each in a transaction of its own, and continues at once while batches are full, up
+to :data:`BATCHES_PER_SWEEP` of each kind. So it keeps up with writers, and is bounded: with the default
+interval each controller removes up to 4,000 events a second.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,9 +1,10 @@
 """Series of load balancers' traffic, computed by every controller from the totals in the database.
 
-The database holds the totals of reports to all controllers. So all controllers show the same, except for the time
-before their start. A point is missing, not zero, if no agent observed the devices, if a total is lower than before (a
-device restarted, or a listener was deleted), or if a device of the group came back, whose accumulated totals would look
-like current traffic.
+The database holds the totals of reports to all controllers. So all controllers show the same, except for the
+time before their start. A point is missing, not zero, if no agent observed the devices, if a total is lower
+than before (a device restarted, or a listener was deleted), if a device of the group came back, whose
+accumulated totals would look like current traffic, or after a time in which the controller could not read the
+totals.
 """
 
 import asyncio
@@ -31,8 +32,8 @@ from evenkeel.core.status.traffic import (
 )
 
 QUIET_SECONDS = 75.0
-"""Time without a report after which an observer counts as silent: an agent reports at least every minute, even without
-changes.
+"""Time without a report after which an observer counts as silent, in addition to one interval between polls: an agent
+reports at least every minute, even without changes.
 """
 SETTLE_SECONDS = 30.0
 """Time without points after a device became reachable again, because the device's totals arrive in a later report."""
@@ -86,7 +87,6 @@ class _TrafficTotal:
         self._sum: list[Any] = [0] * len(TrafficSample.__struct_fields__)
 
     def add(self, load_balancer_id: LoadBalancerId, traffic: TrafficSample) -> None:
-        """Add a load balancer's sample to the sum."""
         # The number decides between equals: samples cannot be compared.
         entry = (traffic.connections, self._count, BusyLoadBalancer(load_balancer_id, traffic))
         if len(self._most) < BUSIEST_MAX:
@@ -164,8 +164,9 @@ class TrafficRecorder:
         return TrafficSeries(interval_seconds=interval, points=points, reason=reason, listeners=listeners)
 
     def busiest(self) -> tuple[BusyLoadBalancer, ...]:
-        """Return the load balancers with the most new connections in the last interval, busiest first; empty
-        if the last poll is more than :data:`GAP` intervals ago. Any thread may call it.
+        """Return the load balancers with the most new connections in the last interval, at most
+        :data:`BUSIEST_MAX`, busiest first; empty if the last poll is more than :data:`GAP` intervals ago.
+        Any thread may call it.
         """
         # Between two polls; later they would be shown as of now while the database does not answer.
         recent = self._clock.monotonic() - self._looked_at <= self._settings.interval_seconds * GAP

@@ -63,7 +63,7 @@ class TrafficRings:
 
     def write_sample(self, id_: str, traffic: TrafficSample) -> None:
         """Store a sample of the load balancer or listener, which must have a ring, in the current slot; slots
-        without a sample are gaps.
+        without a sample are gaps. Rates are stored with single precision, numbers of members up to 65,535.
         """
         _SLOT_STRUCT.pack_into(
             self._rings[id_],

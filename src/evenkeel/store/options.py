@@ -13,11 +13,13 @@ class StoreOptions(Value):
     pending_deadline_seconds: float = 300.0
     """Seconds after which a placed load balancer that is still PENDING becomes ERROR; its changes are still retried."""
     strict_immutability: bool = False
-    """Refuse changes of a load balancer that is not ACTIVE, and of its children, as Octavia does."""
+    """Refuse changes of a load balancer that is not ACTIVE, and of its children, as Octavia does: one in ERROR may be
+    deleted or failed over (and changed by LBaaS v2).
+    """
     default_quotas: Quotas = Quotas()
     """Quotas of projects without quotas of their own."""
     load_balancer_limits: LoadBalancerLimits = LoadBalancerLimits()
-    """Limits of every load balancer."""
+    """Maximum numbers of objects in one load balancer."""
     orphan_grace_seconds: float = 86_400.0
     """Seconds for which devices keep objects that the database does not contain; 0: permanently."""
     events_kept: int = 10_000

@@ -47,7 +47,7 @@ class Database:
         its result.
 
         On PostgreSQL the write is committed even if a later statement fails; it may be repeated, so a
-        repetition must be harmless. Raises :class:`StoreUnavailable`, and what ``op`` raises.
+        repetition must be harmless. Raises the same exceptions as :meth:`write`.
         """
         return await self.write(op, urgent=True)
 

@@ -1,4 +1,6 @@
-"""The database's clock, as seconds since the epoch: the only clock that decides expiry."""
+"""SQL expressions for the database's clock, as seconds since the epoch, by which stored times are judged: the
+clocks of several controllers may differ.
+"""
 
 from typing import Any
 
@@ -11,7 +13,9 @@ FAR_SECONDS = 3600.0
 
 
 class db_now(FunctionElement[float]):
-    """SQL expression: the database's time when the statement runs, seconds since the epoch, sub-millisecond."""
+    """SQL expression: the database's time when the statement runs, in seconds since the epoch, with fractions
+    (milliseconds on SQLite, else microseconds).
+    """
 
     type = Double()
     inherit_cache = True

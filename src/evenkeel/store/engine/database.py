@@ -46,10 +46,10 @@ POOL_SIZE = 7
 WRITE_REFUSAL_CODES = frozenset(
     {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN}
 )
-"""SQLite's error codes for a file or disk that is read-only, fails, or is full."""
+"""SQLite's error codes for a file or disk that is read-only, fails, is full, or cannot be opened."""
 SECONDARY_YIELD_SECONDS = 1.0
 """Maximum time by which an operation of a handle opened with ``with_own_connections`` yields to operations of the
-first handle, and a normal operation to an urgent one. The delay is bounded, so that no operation starves.
+first handle, and a normal write to an urgent one; both add up. The delay is bounded, so that no operation starves.
 """
 
 
@@ -86,8 +86,10 @@ def url_without_password(url: str) -> str:
 
 
 def missing_tls_setting(url: str) -> str:
-    """Return which setting in the URL is missing, so that a third party in the network could read or change
-    the traffic to the database; empty if none is, as for a database on this machine.
+    """Return which setting the URL needs (text for operators), because without it a third party in the
+    network could read or change the traffic to the database.
+
+    Empty if no setting is missing, or none is needed: SQLite, or a server on this machine.
     """
     parsed = make_url(url)
     options = parsed.query
@@ -117,8 +119,10 @@ def is_local_host(host: str) -> bool:
 
 
 class SqliteDatabase(Database):
-    """An SQLite file in WAL mode, shared by processes of one machine. All operations of a process, also for another
-    event loop, run in the same two threads: two writers would compete for SQLite's locks, which are unfair.
+    """An SQLite file in WAL mode, shared by processes of one machine.
+
+    All operations of a handle, and of its handles for other event loops, run in the same two threads: two
+    writers would compete for SQLite's locks, which are unfair.
     """
 
     def __init__(self, url: URL, *, shared: "_SharedSqliteFile | None" = None) -> None:
@@ -247,8 +251,9 @@ def _configure_connection(connection: Any, _record: Any) -> None:
 
 def _enable_wal_mode(connection: sqlite3.Connection) -> None:
     """Set a file to WAL mode. If two processes try at the same time, SQLite refuses one of them without
-    waiting, so this repeats for up to :data:`BUSY_TIMEOUT_SECONDS`; then it raises
-    :class:`sqlite3.OperationalError`.
+    waiting, so this repeats for up to :data:`BUSY_TIMEOUT_SECONDS`.
+
+    Raises :class:`sqlite3.OperationalError` after that time, and at once for any other error.
     """
     deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
     while True:

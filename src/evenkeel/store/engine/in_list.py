@@ -90,6 +90,7 @@ def _compile_for_mariadb(element: _InList, compiler: Any, **kw: Any) -> str:
 def storable_text(text: str) -> str:
     """Return the text to compare with stored values.
 
-    For a text that PostgreSQL cannot store and refuses as a parameter, return another one that equals no stored value.
+    A text with NUL, which PostgreSQL cannot store and refuses as a parameter, is replaced by an empty text,
+    which equals no stored id.
     """
     return "" if "\x00" in text else text

@@ -1,7 +1,7 @@
-"""Methods of the stores that run one function in one transaction, declared as class attributes.
+"""Methods of the stores that run one function on the database, declared as class attributes.
 
-``record_plan = write_operation(plans.record_plan_answer)`` makes a method with the function's parameters after the
-connection. The contract of the method is that of the port that the store implements.
+``record_plan = write_operation(plans.record_plan_answer)`` makes a method with the function's parameters
+after the connection. The contract of the method is that of the port that the store implements.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine

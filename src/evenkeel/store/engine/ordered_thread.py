@@ -40,8 +40,9 @@ class OrderedThread:
         """Run ``do`` in the thread and return its result, or raise its exception. Raises
         :class:`RuntimeError` after :meth:`close`.
 
-        The job is due after ``wait_seconds``: jobs that are submitted later with a shorter wait may run
-        first. A job cancelled before it begins is skipped.
+        An idle thread runs the job at once. If jobs wait, those that are submitted later run first if they
+        become due earlier, which is ``wait_seconds`` after their submission. A job cancelled before it begins
+        is skipped.
         """
         if self._closed:
             raise RuntimeError(f"{self._name} is closed")
@@ -70,8 +71,9 @@ class OrderedThread:
             del job  # it would keep a caller's values alive until the next job
 
     async def close(self, *last: Callable[[], object]) -> None:
-        """Run the waiting jobs, then the functions ``last``, and end the thread. A repeated call does
-        nothing.
+        """Run the waiting jobs, then the functions ``last``, and end the thread; at least one function, or a
+        job before, must have started the thread. Raises what a function of ``last`` raises; the thread
+        then goes on. A repeated call does nothing.
         """
         if self._closed:
             return

@@ -1,8 +1,8 @@
-"""UPDATEs and DELETEs that run once for each of many rows of values; on PostgreSQL several of them are one statement.
+"""Runs UPDATEs and DELETEs once for each of many rows of values.
 
-Elsewhere each is one ``executemany``. On PostgreSQL that is a round trip for each statement; here the values of each
-are one parameter, as JSON, and the statements are parts of one WITH. All its parts see the rows as they were before it,
-so no two of them may write the same row, or read what another one writes.
+Each statement is one ``executemany``. On PostgreSQL, where an ``executemany`` is a round trip, several
+statements are parts of one WITH, and the values for each are one JSON parameter. All parts see the rows as
+they were before the WITH, so no two of them may write the same row, or read what another one writes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +66,8 @@ class StatementWithRows(NamedTuple):
 
 
 def execute_statements_with_rows(connection: Connection, runs: Sequence[StatementWithRows]) -> None:
-    """Run the statements in this order; statements without rows are skipped.
+    """Run the statements in this order, or on PostgreSQL as one statement that locks rows in this order;
+    statements without rows are skipped.
 
     Callers pass the same statements each time, with or without rows: on PostgreSQL every other combination of
     statements is another SQL text to cache.

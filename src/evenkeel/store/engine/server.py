@@ -1,8 +1,9 @@
 """Database servers: common parts, and PostgreSQL (asyncpg under SQLAlchemy's greenlet bridge).
 
-A transaction that did not reach its COMMIT had no effect, so one that finds its pooled connection dead (the server was
-restarted) runs again at once on a new one; so does one that the server rolled back for a deadlock or a conflict. A
-COMMIT without an answer leaves the outcome unknown: :class:`StoreUnavailable`, and the caller reads the current state.
+A transaction that did not reach its COMMIT had no effect, so it runs again: at once on a new connection if
+its pooled connection was dead (the server was restarted), and after a short pause if the server rolled it
+back for a deadlock or a conflict. A COMMIT without an answer leaves the outcome unknown:
+:class:`StoreUnavailable`, and the caller reads the current state.
 """
 
 import asyncio
@@ -105,10 +106,12 @@ class ServerDatabase(Database):
 
     async def _run_with_retries(self, engine: AsyncEngine, op: Op[T], *, without_transaction: bool = False) -> T:
         """Run ``op`` in a transaction, or outside of one if ``without_transaction``, and return its result;
-        repeat it after a lost connection or a rolled back transaction, for up to :data:`RETRY_SECONDS_MAX`.
+        repeat it after a lost connection or a rolled back transaction, for up to
+        :data:`RETRY_SECONDS_MAX`.
 
         Raises :class:`Invalid` for a value that the server refuses, :class:`StoreUnavailable` for other
-        errors and for a COMMIT of unknown outcome; a lasting :class:`IntegrityError` is raised unchanged.
+        errors of the database and for a COMMIT of unknown outcome; a lasting :class:`IntegrityError`, and
+        what ``op`` itself raises, unchanged.
         """
         give_up_at = time.monotonic() + RETRY_SECONDS_MAX
         replaced = 0

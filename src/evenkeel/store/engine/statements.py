@@ -30,8 +30,8 @@ def _insert_for_dialect(dialect: str, table: Table) -> sqlite.Insert | postgresq
 
 
 def upsert_rows(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows, which must be sorted by key; if a row's primary key exists, set the columns ``names`` of
-    the existing row instead. At least one row.
+    """Insert rows, which must be sorted by key; if a row's primary key exists (on MariaDB: or another unique
+    key), set the columns ``names`` of the existing row instead. At least one row.
     """
     # Callers sort the rows by key: upserts of several transactions would otherwise deadlock.
     connection.execute(_cached_upsert(connection.dialect.name, table, tuple(names)), [dict(row) for row in rows])
@@ -50,8 +50,8 @@ def _cached_upsert(dialect: str, table: Table, names: tuple[str, ...]) -> Insert
 
 
 def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """Insert a row unless it would violate a unique constraint; True if it was inserted. The transaction
-    never fails because of that.
+    """Insert a row unless it would violate a unique constraint, which does not fail the transaction; True if
+    the row was inserted. Raises ``IntegrityError`` for other constraints.
 
     If another transaction is inserting the same row, this one waits, and the next statement sees that row.
     """

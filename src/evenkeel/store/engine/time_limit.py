@@ -19,8 +19,11 @@ _TIME_LIMIT_CODES = {"57014", 1969}
 
 @contextmanager
 def time_limit(connection: Connection, seconds: float, refusal: str) -> Iterator[None]:
-    """Context manager that ends statements in its block that take longer than ``seconds``, and raises :class:`Invalid`
-    with the text ``refusal`` then.
+    """Context manager that ends a statement in its block that takes longer than ``seconds``, and raises
+    :class:`Invalid` with the text ``refusal`` then.
+
+    On SQLite the limit applies to all statements of the block together. On PostgreSQL it stays until the end
+    of the transaction.
     """
     limit = _LIMITS_BY_DIALECT.get(connection.dialect.name, _limit_on_sqlite)
     try:

@@ -57,7 +57,8 @@ def update_held_load_balancer(
     """Return an operation that makes a held load balancer (another system still serves it) equal to the tree,
     as one change, without touching its VIP's port; the operation returns None if nothing differs.
 
-    Raises :class:`NotFound`, :class:`Conflict` if it is not held or an id is another object's,
+    Raises :class:`NotFound`; :class:`Conflict` if it is not held, mirrors another system's or is marked
+    deleted, if the tree contradicts itself, or for an id of another object (:class:`MirrorConflict`);
     :class:`Invalid` for an attribute that never changes, :class:`ObjectLimitReached`.
     """
     check_new_tree(tree)

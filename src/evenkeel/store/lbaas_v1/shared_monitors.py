@@ -105,8 +105,10 @@ def associate_monitor(
     writes: TenantWrites, pool_id: str, monitor_id: str, *, new_id: str, project_id: ProjectId | None
 ) -> Op[Change]:
     """Return an operation that associates a shared monitor with a pool that has no monitor. ``new_id``: id of
-    the monitor's copy in the pool. Raises :class:`NotFound` for either, :class:`Conflict` if the pool has
-    a monitor or as many pools share it as may.
+    the monitor's copy in the pool.
+
+    Raises :class:`NotFound` for the pool or the monitor, :class:`Conflict` if the pool has a monitor or is
+    marked deleted, or as many pools share the monitor as may.
     """
 
     def run_transaction(connection: Connection) -> Change:

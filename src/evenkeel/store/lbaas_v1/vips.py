@@ -73,9 +73,12 @@ def add_vip(
     project_id: ProjectId | None,
 ) -> Op[Change]:
     """Return an operation that adds a listener, and by the plan a VIP to the load balancer of its default
-    pool. Raises :class:`NotFound` for the pool, :class:`Conflict` if the pool has a vip already or the
-    subnet has no free address, :class:`QuotaReached`, :class:`ObjectLimitReached`, :class:`NetworkUnavailable` if the
-    VIP's port is being deleted.
+    pool.
+
+    Raises :class:`NotFound` for the pool, :class:`Conflict` if the pool has a vip already or the subnet has
+    no free address, :class:`Invalid` if the subnet's allocation range is empty, :class:`QuotaReached`,
+    :class:`ObjectLimitReached`, :class:`NetworkUnavailable` if the VIP's port is being deleted;
+    ``IntegrityError`` for an address, port or id that is taken.
     """
     target = WriteTarget(POOL, row.default_pool_id or "", project_id)
 
@@ -148,7 +151,8 @@ def delete_v1_pool(writes: TenantWrites, pool_id: str, *, project_id: ProjectId 
 
 def _store_vip_of_plan(connection: Connection, plan: VipPlan, locked: LockedLoadBalancer, random: Random) -> bool:
     """Allocate the VIP; return whether the port must be bound now, and not by the placement. Raises
-    :class:`Conflict` if no address is free, :class:`NetworkUnavailable` if the port is being deleted.
+    :class:`Conflict` if no address is free, :class:`NetworkUnavailable` if the port is being deleted,
+    ``IntegrityError`` for an address that is taken.
     """
     vip = _allocate_vip(connection, plan, random)
     insert_into_tables(connection, [address_rows(locked.id, (vip,))])

@@ -16,7 +16,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 
 CURSOR_OVERLAP_SECONDS = 10.0
-"""Seconds by which each answer goes back; no transaction that writes statuses takes longer."""
+"""Seconds by which each answer goes back: more than a transaction that writes statuses usually takes."""
 CURSOR_AGE_MAX_SECONDS = 3600.0
 """Age in seconds above which a cursor is no longer accepted; the answer is then that every load balancer may
 have changed.
@@ -28,8 +28,10 @@ _load_balancer = schema.load_balancer
 def read_mirror_changes(connection: Connection, provider: str, since: str) -> MirrorChanges:
     """Return the ids of a provider's mirrored load balancers, sorted, that have changed since ``since``, the
     cursor of an earlier answer, and a new cursor; some ids are repeated. Without ids the answer is ``all``
-    if the cursor is unusable or older than :data:`CURSOR_AGE_MAX_SECONDS`, or more than :data:`IDS_MAX` changed.
-    Two queries.
+    if the cursor is unusable or older than :data:`CURSOR_AGE_MAX_SECONDS`, or more than :data:`IDS_MAX`
+    changed.
+
+    At most two queries.
     """
     # before the rows are read, so that none is missed by the next request
     now = float(connection.scalar(select(db_now())) or 0.0)

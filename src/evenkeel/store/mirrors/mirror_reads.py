@@ -51,7 +51,9 @@ _READ_LOAD_BALANCER_STATUSES = (
 
 
 def find_mirrored_load_balancer(connection: Connection, load_balancer_id: LoadBalancerId) -> StoredMirror | None:
-    """Return a mirrored load balancer with its mark; None if there is none or it is marked deleted."""
+    """Return a mirrored load balancer, with the state of the other system's database that it shows; None if
+    there is none or it is marked deleted.
+    """
     row = connection.execute(_READ_MARK, {"wanted_id": storable_text(load_balancer_id)}).first()
     if row is None:
         return None

@@ -136,11 +136,11 @@ def write_tree_differences(
     sets_port: bool = True,
 ) -> Change | None:
     """Write the differences between the tree and the stored, locked load balancer; return None if there are
-    none. ``raises_revision``: raise its revision also without differences. ``sets_port``: set changed options at the
-    VIP's port if that was created here.
+    none. ``raises_revision``: raise its revision also without differences. ``sets_port``: set changed
+    options at the VIP's port if that was created here.
 
     Raises :class:`Invalid` for an attribute that never changes, :class:`MirrorConflict` for an id of another
-    object.
+    object, :class:`ObjectLimitReached` and :class:`Conflict` for references.
     """
     root = tree.load_balancer
     stored = load_trees(connection, [root.id])[root.id]

@@ -36,7 +36,8 @@ _UPDATE_SOURCE_STATE = (
 
 
 def lock_source_state(connection: Connection, load_balancer_id: LoadBalancerId, mark: MirroredSourceState) -> Any:
-    """Lock the mark's row and return it as it was before; None if there was none and ``mark`` was stored.
+    """Lock the row with the state of the other system's database that a mirrored load balancer shows, and
+    return it as it was before; None if there was none and ``mark`` was stored.
 
     Raises :class:`MirrorConflict` if the row belongs to another provider, or its snapshot is newer.
     """
@@ -63,8 +64,8 @@ def lock_source_state(connection: Connection, load_balancer_id: LoadBalancerId, 
 def store_source_state(
     connection: Connection, load_balancer_id: LoadBalancerId, mark: MirroredSourceState, stored_row: Any
 ) -> None:
-    """Store the mark in its locked row; a mark without a change key keeps the stored one. ``stored_row``: the row as
-    :func:`lock_source_state` returned it.
+    """Store ``mark`` in its row, which is locked; a mark without a change key keeps the stored one.
+    ``stored_row``: the row as :func:`lock_source_state` returned it.
     """
     change = stored_row.change_key if mark.change is None else mark.change
     values = {"new_snapshot": mark.snapshot, "new_digest": mark.digest, "new_change_key": change}
@@ -72,8 +73,9 @@ def store_source_state(
 
 
 def store_removed_source_state(connection: Connection, load_balancer_id: LoadBalancerId, snapshot: float) -> None:
-    """Record in the mark's locked row that the load balancer is deleted, and delete the marks of load
-    balancers removed more than :data:`REMOVED_STATE_KEPT_SECONDS` ago whose rows are gone.
+    """Record in the load balancer's locked row of ``mirror`` that the load balancer is deleted. Also delete
+    such rows of load balancers that were deleted more than :data:`REMOVED_STATE_KEPT_SECONDS` ago and have
+    no row of their own any more.
     """
     connection.execute(
         update(_mirror)

@@ -23,10 +23,11 @@ _IS_UNUSED = _vip_claim.c.held_by.is_(None)
 
 
 def store_vip_port(connection: Connection, load_balancer_id: LoadBalancerId, provider: str, port_id: str) -> None:
-    """Store that a claimed port is kept for a load balancer of the provider, until the load balancer is put
-    or the port is given back. Raises :class:`NetworkUnavailable` if the port's deletion has begun,
-    :class:`MirrorConflict` if the load balancer is another provider's, or has a newer snapshot because it
-    was put or deleted already.
+    """Store that a claimed port is kept for a load balancer of the provider, until that load balancer is
+    stored or the port is given back.
+
+    Raises :class:`NetworkUnavailable` if the port's deletion has begun, :class:`MirrorConflict` if the load
+    balancer is another provider's, or has a newer snapshot because it was stored or deleted already.
     """
     lock_source_state(connection, load_balancer_id, MirroredSourceState(provider=provider, snapshot=0.0, digest=""))
     statement = (

@@ -1,14 +1,15 @@
 """Networks that projects share (*common* networks), as the device group's common shard has them.
 
-The *common shard* of a device group belongs to no project: its owner makes the shared objects on the devices and
-observes the group. A common network is to that shard what a load balancer is to a tenant's: it has a revision that
-grows with each change of its configuration on the devices, and the revision that they have confirmed. Users are not
-counted, but queried whenever a shard stops using something: the addresses of a subnet without users are marked as
-leaving, with the first revision that lacks them, and released once the devices have confirmed that revision. A network
-without users goes in the same way.
+The *common shard* of a device group belongs to no project: its owner makes the shared objects on the devices
+and observes the group. A common network is to that shard what a load balancer is to a tenant's: it has a
+revision that grows with each change of its configuration on the devices, and the revision that they have
+confirmed. Users are not counted, but queried whenever a shard stops using something: the addresses of a
+subnet without users are marked as leaving, with the first revision that lacks them, and released once the
+devices have confirmed that revision. A network without users goes in the same way.
 
-A tenant's shard stores the revision that contains what it needs, so that changes for others do not delay it. All of
-this happens with the allocations of the device group locked.
+A tenant's shard stores the revision that contains what it needs, so that changes for others do not delay it.
+All of this happens with the allocations of the device group locked, except for the new revision of a network
+whose facts changed.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -274,7 +275,9 @@ def raise_revisions_for_changed_facts(connection: Connection, network_id: str, *
 
 
 def read_common_networks_of_shard(connection: Connection, shard_id: ShardId) -> tuple[SharedNetwork, ...]:
-    """Return the common networks that the tenant's shard has used. One query."""
+    """Return the common networks to which the tenant's shard is attached, even if no load balancer uses them
+    any more. One query.
+    """
     user = _shard.alias()
     rows = connection.execute(
         select(_common_network.c.shard_id, _common_network.c.network_id)
@@ -344,8 +347,8 @@ def _is_subnet_used(addresses: FromClause) -> ColumnElement[bool]:
 
 
 def _is_held_on_devices(user: FromClause) -> ColumnElement[bool]:
-    """Return the SQL condition that the devices of the shard ``user`` hold the load balancer, which the shard owns, or
-    as the copy of one that moves.
+    """Return the SQL condition that the devices of the shard ``user`` hold the load balancer: the shard owns
+    it, or has a copy because it moves.
     """
     move = schema.load_balancer_move
     copy = exists().where(move.c.load_balancer_id == _load_balancer.c.id, move.c.standby_shard_id == user.c.id)

@@ -42,8 +42,8 @@ def read_network_services(
     """Return definitions of a page of at most ``size`` common networks, in order of ids after ``after_id``;
     ``missing`` names those of ``network_ids`` that the shard does not have.
 
-    ``network_ids`` None: all common networks. Five queries, and one more each with tunnels and with unused
-    networks.
+    ``network_ids`` None: all common networks. At most five queries, and one more each with tunnels and with
+    unused networks.
     """
     columns = _common_network.c.network_id, _common_network.c.revision
     statement = select(*columns).where(

@@ -100,8 +100,8 @@ def allocate_addresses(
     connection: Connection, location: ShardLocation, wanted: Mapping[LoadBalancerId, SubnetsInUse]
 ) -> AllocationResult:
     """Allocate the route domains and addresses that load balancers need in the subnets ``wanted``, under the
-    lock of the device group. Return what the database cannot decide: load balancers that cannot be
-    attached, and ports to be created at the network service.
+    lock of the device group, after the shard's unused networks were released. Return what the database
+    cannot decide: load balancers that cannot be attached, and ports to be created at the network service.
     """
     _lock_group_allocations(connection, location)
     # First, so that numbers and addresses without users are available to this allocation.
@@ -305,8 +305,8 @@ def release_unused_networks(connection: Connection, shard_id: ShardId) -> None:
 
 
 def release_common_network(connection: Connection, network: common.SharedNetwork) -> None:
-    """Mark those subnets of a network that projects share, which no load balancer uses any more, as leaving
-    the devices.
+    """Find the subnets of a shared network that no load balancer uses any more, and mark them as leaving the
+    devices.
     """
     lock_group_of_shard(connection, network[0])
     common.mark_unused_subnets_leaving(connection, [network])

@@ -43,7 +43,7 @@ def shard_locations_query() -> Select[tuple[str, str, str, int, str, str]]:
 
 
 def shard_location_from_row(row: Iterable[object]) -> ShardLocation:
-    """Build the place of a shard from a row of :func:`shard_locations_query`."""
+    """Build the shard's location from a row of :func:`shard_locations_query`."""
     shard_id, project_id, environment, group_number, layout, home_host = row
     return ShardLocation(
         ShardId(str(shard_id)),

@@ -19,8 +19,9 @@ _removed_load_balancer = schema.removed_load_balancer
 
 
 def read_countdowns(connection: Connection, events_kept: int) -> RemovalCountdowns:
-    """Return how many ports, events and ids of removed load balancers will be deleted automatically, and when
-    the first of them. ``events_kept``: number of events that are kept. One query.
+    """Return how many unused ports, and ids of removed load balancers within a day, will be deleted
+    automatically, and the seconds until the first of each (None: none, or for ports removals are halted);
+    also the number and age of stored events. ``events_kept``: number of events that are kept. One query.
     """
     ports = union_all(*map(_unused_ports_query, (schema.vip_claim, schema.device_port))).subquery()
     first = select(ports.c.device_id).order_by(ports.c.due_at, ports.c.device_id).limit(1).scalar_subquery()

@@ -1,4 +1,6 @@
-"""Counts of all load balancers: by provisioning status, operating status and home agent, and of long PENDING ones."""
+"""Counts of all load balancers: by provisioning status, operating status and home agent, and of failed and
+PENDING ones by device group.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +34,7 @@ class LoadBalancerCounts(Value):
     oldest_pending_seconds: float
     """Seconds since the oldest PENDING change was accepted; 0 if nothing is PENDING."""
     stuck: tuple[StuckLoadBalancers, ...]
-    """Failed and long PENDING load balancers, by device group."""
+    """Failed and PENDING load balancers, by device group."""
 
 
 def shared_load_balancer_counts(database: Database) -> SharedCount[LoadBalancerCounts]:

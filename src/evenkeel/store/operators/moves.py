@@ -66,9 +66,11 @@ def _agent_with_id(agents: Sequence[Agent], agent_id: str, field: str, what: str
 
 
 def rebind_agent(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
-    """Make another agent the home of all shards whose home is ``agent_id``, and record the operator's act;
-    return their number. Raises :class:`NotFound`, :class:`Conflict` naming the field ``to`` if no other
-    agent of the group has this id.
+    """Make another agent the home of all shards whose home is ``agent_id``, and record the operator's act
+    unless there are none; return their number.
+
+    Raises :class:`NotFound`, :class:`Conflict` naming the field ``to`` if no other agent of the group has
+    this id.
     """
     agent = _lock_agent(connection, agent_id)
     successor = _agent_to_rebind_to(connection, agent, to_agent_id, "to")
@@ -133,7 +135,8 @@ def _was_or_were(count: int) -> str:
 
 def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | None = None) -> None:
     """Delete an agent, free the shards for which it acts, and make another agent of the group the home of its
-    shards: ``rebind_to`` or, for None, any. Records the operator's act.
+    shards: ``rebind_to`` or, for None, any; without another agent the shards stay as they are. Records the
+    operator's act.
 
     Raises :class:`NotFound`; :class:`Conflict` while the agent is alive, while it is home to load balancers
     and ``rebind_to`` is None, or if no other agent of the group has the id ``rebind_to``.

@@ -36,9 +36,11 @@ def read_controllers(connection: Connection) -> tuple[ControllerHeartbeat, ...]:
 def read_ownership(
     connection: Connection, home_counts: Mapping[str, int], environment: str | None
 ) -> OwnershipOverview:
-    """Return agents, the number of shards for which each acts, and single shards of groups with at most
-    :data:`SHARDS_SHOWN`; of one environment, or (None) all. Four queries. ``home_counts``: {agent id: number of
-    load balancers whose home it is}.
+    """Return agents, the number of tenants' shards for which each acts, and as single shards all common
+    shards and tenants' shards of groups with at most :data:`SHARDS_SHOWN` of them; of one environment, or
+    (None) all. Four queries.
+
+    ``home_counts``: {agent id: number of load balancers whose home it is}.
     """
     asked = [] if environment is None else [_shard.c.environment == environment]
     of_tenants = [_shard.c.project_id != COMMON_PROJECT, *asked]

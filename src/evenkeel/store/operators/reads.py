@@ -45,8 +45,10 @@ def read_shard_of_load_balancer(connection: Connection, load_balancer_id: LoadBa
 
 def read_queue_position(connection: Connection, load_balancer_id: LoadBalancerId) -> int:
     """Return the number of load balancers that come before this one: if it is placed, those of the same agent
-    with an earlier deadline of their changes; if not, older unplaced ones of its environment. 0 if it is
-    unknown, or placed without a pending change. One query.
+    with an earlier deadline of their changes; if not, older unplaced ones of its environment.
+
+    0 if the load balancer is unknown, placed without a pending change, or on a shard without an acting agent.
+    One query.
     """
     this, its_shard = _load_balancer.alias("this"), _shard.alias("its_shard")
     same_agent = (

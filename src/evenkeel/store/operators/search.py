@@ -77,12 +77,13 @@ _SHOWN_COLUMNS = (
 def find_load_balancers(
     connection: Connection, query: ListQuery, text: str = "", group_number: int | None = None
 ) -> FoundPage:
-    """Return a page of load balancers of all projects that match the query and contain ``text`` (empty: any),
-    with their total number, counted up to :data:`COUNTED_MAX`. ``group_number``: only of this device group
-    of the one environment in the query; None: of all. Four queries at most.
+    """Return a page of load balancers of all projects that match the query and have ``text`` (empty: any),
+    with their total number, counted up to :data:`COUNTED_MAX`. The text may be part of the name, project,
+    VIP or a member's address (the latter's beginning, except on PostgreSQL), or the beginning of the id.
 
-    Raises :class:`Invalid` if a statement takes longer than :data:`SEARCH_SECONDS`, and for an unknown
-    filter, sort name or marker.
+    ``group_number``: only of this device group of the one environment in the query; None: of all. Raises
+    :class:`Invalid` if a statement (on SQLite: all of them together) takes longer than
+    :data:`SEARCH_SECONDS`, and for an unknown filter, sort name or marker.
     """
     with time_limit(connection, SEARCH_SECONDS, _TIME_LIMIT_TEXT):
         filters = [*filter_conditions(LOAD_BALANCER, query), *_group_conditions(query, group_number)]

@@ -69,8 +69,9 @@ class RouteDomainsToAdopt(Value):
         return _numbers_text(self.wanted.values())
 
     def store_numbers(self, connection: Connection) -> None:
-        """Give the wanted numbers to the shard, and to the shards that had them the numbers that it had, or
-        free ones. No statement if nothing changes. Raises :class:`Conflict` if no number is free.
+        """Assign the wanted numbers to the shard. Other shards that had one of these numbers get a number
+        that this shard had, or a free one. No statement if nothing changes. Raises :class:`Conflict` if no
+        number is free.
 
         No device has used these assignments yet: in this shard's partition the devices have the wanted
         numbers already.

@@ -49,8 +49,10 @@ _device_address, _device_port = schema.device_address, schema.device_port
 
 def find_addresses_needing_ports(connection: Connection, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
     """Return (network id, address) of those addresses in ``call`` that need a port: their subnet is one of
-    the network service, and they do not belong to the shard yet. Four queries. Raises :class:`SessionLost`
-    unless the agent owns the shard, :class:`Conflict` for numbers out of range.
+    the network service, and they do not belong to the shard yet.
+
+    Raises :class:`SessionLost` unless the agent owns the shard, :class:`Conflict` for numbers out of range or
+    too many addresses or route domains.
     """
     check_shard_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_adoption_limits(call)
@@ -68,10 +70,11 @@ def adopt_networks(
     connection: Connection, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]
 ) -> AdoptedNetworks:
     """Reserve the route domain numbers and the addresses for the shard, record an event, and return them;
-    without ``call.apply`` only check, and return what would be reserved.
+    without ``call.apply`` only check, and return what would be reserved. Addresses that the shard does not
+    need or may not have are left out.
 
-    ``ports``: {address: claim on its port}. Raises :class:`Conflict` if the shard cannot have the numbers,
-    :class:`SessionLost` unless the agent owns the shard.
+    ``ports``: {address: claim on its port}. Raises :class:`Conflict` if the shard cannot have the numbers, or
+    a number is out of range, :class:`SessionLost` unless the agent owns the shard.
     """
     location = check_shard_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_adoption_limits(call)
@@ -181,7 +184,8 @@ def _store_adopted(
 ) -> None:
     """Store the adopted addresses instead of those allocated to the shard.
 
-    Ports of the replaced addresses are deleted, because no device has these addresses.
+    The claims on ports of the replaced addresses lose their holders, so these ports are deleted later: no
+    device has these addresses.
     """
     has = _stored_addresses(connection, location, addresses)
     new = [each for each in addresses if (each.subnet_id, *each.wanted, each.address) not in has]

@@ -1,9 +1,10 @@
 """Capacity of device groups: the figures that agents report, and reservations for placed load balancers that
 the figures do not include yet.
 
-Everything that changes a group's utilization locks and writes the group's row: two concurrent placements are
-serialized on a single server, and on a Galera cluster one of them fails at COMMIT and runs again. So a full
-group gets no further load balancer, however many controllers place on it.
+Whatever changes the utilization of a group with a capacity policy locks and writes the group's row: two
+concurrent placements are serialized on a single server, and on a Galera cluster one of them fails at COMMIT
+and runs again. So such a group, once it is full, gets no further load balancer, however many controllers
+place on it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -132,10 +133,12 @@ _LIMITED_LOCKED = (
 
 
 def reserve_capacity(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any) -> None:
-    """Reserve capacity of the device group for a load balancer in ``shard``, until a measurement includes the load
-    balancer.
+    """Reserve capacity of the device group for a load balancer in ``shard``, until a measurement includes the
+    load balancer. Nothing is reserved without a capacity policy, or if none of the policy's metrics counts
+    objects.
 
-    One statement without a policy, at most four with one. Raises :class:`ConcurrentUpdate` if the group is full.
+    One statement without a policy, at most four with one. Raises :class:`ConcurrentUpdate` if the group is
+    full.
     """
     text = connection.scalar(_LIMITED_LOCKED, {"b_environment": shard.environment, "b_group": shard.group_number})
     # Without a policy no row was locked: such groups are placed on concurrently.
@@ -209,6 +212,9 @@ def store_figures_of_registration(connection: Connection, call: Register) -> Non
 def store_figures_of_report(connection: Connection, environment: str, number: int, report: ReportState) -> None:
     """Store the capacity figures of an agent's report, and delete the reservations of load balancers that the
     figures include. Nothing changes if the agent has a policy and could not measure.
+
+    If the agent has no policy, the group's limits and reservations are deleted, unless another live agent of
+    the group has one.
     """
     # The agent has a policy and could not measure: the last figures stay.
     if report.capacity_unknown:

@@ -1,8 +1,9 @@
-"""Checks the devices of a registration: no two device groups of one environment may have the same device.
+"""Checks the devices of a registration: no two device groups in use of one environment may have the same
+device.
 
-Each group removes unknown objects from its tenants' partitions on a device; two groups would remove each other's.
-Environments have separate partitions on a device, so they may share one. Registrations of one environment are
-serialized, so two of them cannot both find the device free.
+Each group removes unknown objects from its tenants' partitions on a device; two groups would remove each
+other's. Environments have separate partitions on a device, so they may share one. Registrations of one
+environment are serialized, so two of them cannot both find the device free.
 """
 
 import contextlib
@@ -91,7 +92,9 @@ def _shared_device_text(call: Register, endpoints: Iterable[str], identities: Ma
 
 
 def normalise_endpoint(endpoint: str) -> str:
-    """Return the canonical form of a device's address, which may be ``host:port``, ``host`` or a URL of either."""
+    """Return a device's address as ``host:port`` in lower case, with an empty port if none is given.
+    ``endpoint``: ``host:port``, ``host`` or a URL of either.
+    """
     text = endpoint.strip().lower().rpartition("://")[2].rstrip("/")
     head, colon, port = text.rpartition(":")
     # The last colon of a bare IPv6 address does not separate a port.

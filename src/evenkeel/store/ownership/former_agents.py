@@ -12,8 +12,9 @@ from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 
 FORMER_AGENTS_MAX = 10_000
-"""Maximum number of deleted agents whose keepalive counts are stored; the oldest counts are removed first. If an agent
-registers again after its count was removed, the database begins a new history, and all agents check everything.
+"""Maximum number of deleted agents whose keepalive counts are stored; the oldest counts are removed first. If the
+process of an agent still runs and registers again after its count was removed, the database begins a new history, and
+all agents check everything.
 """
 
 _agent = schema.agent

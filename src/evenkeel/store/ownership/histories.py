@@ -165,8 +165,8 @@ class ConfirmedStateCheck(NamedTuple):
     lost: str = ""
     """Proof that commits were lost; empty if there is none."""
     unknown_in: ShardEpoch | None = None
-    """Shard of a load balancer that was confirmed to the agent and is missing in the database, if the agent still owns
-    the shard; None: nothing is missing.
+    """Shard of a load balancer that was confirmed to the agent and is missing in the database; None: nothing is
+    missing, or the agent does not own the shard any more.
     """
 
 
@@ -184,7 +184,7 @@ def check_confirmed_states(connection: Connection, keepalives: Sequence[Keepaliv
     results are in the order of ``keepalives``.
 
     One statement if changes were recently confirmed to agents; one more if a confirmed load balancer is gone,
-    and one if a shard recently left an agent's assignments.
+    or a shard recently left an agent's assignments. Further statements only if an agent saw another history.
     """
     # Also for states of another history, which are not compared below.
     record_unknown_histories(connection, keepalives)

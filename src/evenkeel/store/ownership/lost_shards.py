@@ -40,12 +40,13 @@ _shard = schema.shard
 def restore_shards(
     connection: Connection, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]
 ) -> bool:
-    """Create those of the first :data:`RESTORED_SHARDS_MAX` shards of ``served`` that are missing, with higher
-    epochs than they had, and assign them to the agent, which then requests its shards. False: the history
-    began more than :data:`RESTORATION_WINDOW_SECONDS` ago, so nothing was checked.
+    """Create those of the first :data:`RESTORED_SHARDS_MAX` shards of ``served`` that are missing, with
+    higher epochs than they had, and assign them to the agent, which then requests its shards. Common
+    shards, implausible epochs, and shards beyond :data:`RESTORED_SHARDS_TOTAL_MAX` are left out.
 
-    Raises :class:`SessionLost`; :class:`ConcurrentUpdate` if concurrent calls of the same agent created too
-    many.
+    False: the history began more than :data:`RESTORATION_WINDOW_SECONDS` ago, or there is none, so nothing
+    was checked. Raises :class:`SessionLost`; :class:`ConcurrentUpdate` if concurrent calls of the same agent
+    created too many.
     """
     agent = connection.execute(
         select(_agent.c.environment, _agent.c.group_number, _agent.c.host).where(

@@ -1,8 +1,8 @@
 """Opens sessions: checks whether this process may be the agent of (environment, group, host).
 
 Two processes for the same agent, or two agents with different settings of one device group, are faults that
-no later check can repair; so they are refused here, naming the field and both values. Registrations of one
-environment are serialized on its row.
+no later check can repair; so they are refused here. The refusal of a different setting names the field and
+both values. Registrations of one environment are serialized on its row.
 """
 
 import uuid
@@ -56,11 +56,13 @@ _shard = schema.shard
 
 def open_session(connection: Connection, call: Register, ttl_seconds: float) -> OpenedSession:
     """Open the agent's session, with an event, or renew it if it is the live one, and return its state;
-    ``ttl_seconds``: time after which it expires without keepalive. Creates the device group and its common
-    shard if they are missing.
+    ``ttl_seconds``: time after which it expires without keepalive.
 
-    Raises :class:`CallRefused` for an unknown environment, settings that contradict those of the environment
-    or group, and another live session of the agent or host.
+    Creates the device group and its common shard if they are missing; frees the shards of the agent's former
+    session; deletes the row of the host's former agent. Raises :class:`CallRefused` for a sealing key that is
+    too long, an unknown environment, settings or devices that contradict those of the environment or group,
+    another live session of the agent or host, and shards that the agent has in another group, or the host's
+    former agent still has.
     """
     _check_sealing_key(call)
     _check_environment(connection, call)
@@ -117,9 +119,11 @@ def _check_environment(connection: Connection, call: Register) -> None:
 
 
 def _read_and_check_group(connection: Connection, call: Register) -> Any:
-    """Check the agent's settings against those of its device group, which bind the agent while another agent
-    is live; end the sessions of silent agents if the settings differ. Return the group's row; None if
-    there is none yet. Raises :class:`CallRefused` for a setting that differs.
+    """Check the agent's settings against those of its device group: the device driver always, other settings
+    while another agent is live. Return the group's row; None if there is none yet.
+
+    If other settings differ, the sessions of the group's silent agents end. Raises :class:`CallRefused` for a
+    setting that differs.
     """
     group = connection.execute(
         select(_device_group).where(

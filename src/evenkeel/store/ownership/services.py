@@ -73,7 +73,9 @@ class DefinitionsPage(NamedTuple):
     needs: NetworkRequestsNeeded
     """Facts and ports to be requested from the network service."""
     awaited: frozenset[str] = frozenset()
-    """Ids of shared networks on whose configuration load balancers of the page wait."""
+    """Ids of shared networks that load balancers of the page use, if one of them waits for a network's configuration;
+    empty if none waits.
+    """
 
 
 class StandbyMoves(NamedTuple):
@@ -118,8 +120,9 @@ def read_services(
     bare_tags: bool = False,
     knows_standby: bool = False,
 ) -> DefinitionsPage:
-    """Return a page of at most ``limit`` definitions of the shard's load balancers, in order of ids after
-    ``after_id``: of the given ids, or (None) of all. Large load balancers make a page shorter.
+    """Return a page of at most ``limit`` (and 1000) definitions of the shard's load balancers, in order of
+    ids after ``after_id``: of the given ids, or (None) of all. Large load balancers make a page shorter.
+    For a common shard: definitions of networks.
 
     ``unattachable``: {load balancer for which an allocation failed: reason}; ``bare_tags``: whether
     listeners' tags without prefix may name enhanced services; ``knows_standby``: whether the agent supports

@@ -64,8 +64,8 @@ def build_opened_sessions(
     connection: Connection, renewed: Sequence[RenewedSession], ttl_seconds: float
 ) -> list[OpenedSession]:
     """Return the state of sessions that were renewed or opened, in the order of ``renewed``, for the answers
-    to agents. No statement unless changes were recently confirmed to an agent, or an agent saw another
-    history.
+    to agents. No statement unless changes were recently confirmed to an agent, a shard recently left its
+    assignments, or it saw another history.
     """
     states = [
         SessionState(

@@ -55,8 +55,11 @@ def shards_with_capacity_query(*more: ColumnElement[Any]) -> Select[Any]:
 
 
 def shard_with_capacity_from_row(row: Any) -> ShardWithCapacity | None:
-    """Convert a row of :func:`shards_with_capacity_query`; None if the row contains no shard. The result has
-    no owner and no term if no agent acts for the shard.
+    """Convert a row of :func:`shards_with_capacity_query`; None if the row contains no shard, or its group
+    has a capacity policy (then the scheduler places).
+
+    The result has no owner and no term if no agent acts for the shard, and no term if the devices need
+    networks.
     """
     if row.id is None:
         return None
@@ -79,7 +82,11 @@ _READ_SHARDS_WITH_CAPACITY = shards_with_capacity_query()
 def read_shard_with_capacity(
     connection: Connection, environment: str, project_id: ProjectId, zone_group_number: int | None
 ) -> ShardWithCapacity | None:
-    """Read the tenant's shard that a new load balancer may join; None if there is none. One query."""
+    """Read the tenant's shard that a new load balancer may join at once. One query.
+
+    None if there is none with capacity, if its group has a capacity policy, or if the environment does not
+    exist. ``zone_group_number`` None: any device group.
+    """
     bound = {"provider": environment, "project_id": project_id, "zone_group_number": zone_group_number}
     row = connection.execute(_READ_SHARDS_WITH_CAPACITY, bound).first()
     return None if row is None else shard_with_capacity_from_row(row)

@@ -56,8 +56,11 @@ class ShardPage(Value):
 def read_assignments(
     connection: Connection, agent_id: AgentId, session_id: SessionId, work_limit: int, page: ShardPage
 ) -> Assignments:
-    """Return a page of the session's shards, in order of ids, each with unconfirmed load balancers, at most
-    ``work_limit`` over all shards of the page. Raises :class:`SessionLost`.
+    """Return a page of the session's shards, in order of ids, each with unconfirmed load balancers: at most
+    ``work_limit`` over all shards of the page.
+
+    The limit applies separately to each common shard's networks with unconfirmed changes, and to outdated
+    copies of moving load balancers. Raises :class:`SessionLost` if the session was ended or replaced.
     """
     # the revision is read before the shards: after a change in between, the agent requests them again
     agent = connection.execute(
@@ -226,9 +229,11 @@ def _complete_handover(connection: Connection, shard: Any) -> bool:
 def raise_epoch(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int, seen_epoch: int
 ) -> bool | None:
-    """Raise the shard's epoch above ``seen_epoch``, which a device has, with an event, and make the agent
-    request its shards; True if it was raised, False if the agent does not own the shard, None if there is
-    no higher epoch.
+    """Raise the shard's epoch, with an event, and make the agent request its shards. ``seen_epoch``: epoch
+    that a device has; the new epoch is higher, unless the difference exceeds the limit of one step.
+
+    True if it was raised, False if the agent does not own the shard, None (with an event) if there is no
+    higher epoch.
     """
     shard = lock_owned_shard(connection, agent_id, session_id, shard_id, epoch)
     if shard is None:

@@ -1,8 +1,9 @@
 """Shared parts of the ownership statements: conditions on agents, row locks and their order, and the error of
 a lost race.
 
-Locks are always taken in this order, so that operations do not deadlock: environment, shards, load balancers,
-their children, certificates, agents, device groups; within a table by id.
+Locks are taken in this order, so that operations do not deadlock: environment, shards, load balancers, their
+children, certificates, agents, device groups; within a table by id. Registrations are an exception: they may
+end sessions of other agents before they free shards.
 """
 
 from collections.abc import Iterable, Mapping
@@ -66,18 +67,16 @@ def is_current_session(agent_id: AgentId, session_id: SessionId) -> ColumnElemen
 
 @cache
 def is_acting(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """Return the SQL condition that the agent serves the shards for which it acts.
-
-    The condition equals :attr:`evenkeel.core.placement.AgentSnapshot.acts`.
+    """Return the SQL condition that the agent serves the shards for which it acts: its session is live, and
+    no operator declared it dead. The condition equals :attr:`evenkeel.core.placement.AgentSnapshot.acts`.
     """
     return and_(is_live(agent), not_(agent.c.forced_down))
 
 
 @cache
 def is_eligible(agent: FromClause = schema.agent) -> ColumnElement[bool]:
-    """Return the SQL condition that shards may be assigned to the agent.
-
-    The condition equals :attr:`evenkeel.core.placement.AgentSnapshot.eligible`.
+    """Return the SQL condition that shards may be assigned to the agent: it is live, neither declared dead
+    nor drained. The condition equals :attr:`evenkeel.core.placement.AgentSnapshot.eligible`.
     """
     return and_(is_acting(agent), agent.c.admin_state_up)
 

@@ -91,8 +91,8 @@ def read_page_rows(
     selected: Select[Any],
     conditions: Sequence[ColumnElement[bool]] = (),
 ) -> PageRows:
-    """Return a page of rows like :func:`list_page`, with the columns and tables of ``selected``. Raises
-    :class:`Invalid` like that.
+    """Return a page of rows with the columns and tables of ``selected``, filtered, sorted and limited as by
+    :func:`list_page`, which also lists the reasons for :class:`Invalid`.
     """
     rows_max = _rows_max(query)
     keys = sort_keys(kind, query.sort)
@@ -137,7 +137,9 @@ MAX_CACHED_STATEMENTS = 256
 
 
 def _is_plain_list(kind: Kind, query: ListQuery) -> bool:
-    """Whether the query is the first page of a list, filtered by at most one value for each attribute."""
+    """Whether the query is the first page of a list without a filter by tags, and each filter is one value of
+    an attribute that is neither a time nor a list.
+    """
     if query.tags is not None or query.marker is not None:
         return False
     attributes = _filterable_columns(kind)
@@ -209,8 +211,9 @@ def _filterable_columns(kind: Kind) -> dict[str, Column[Any]]:
 
 def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]:
     """Return an SQL condition for each filter of the query: the attribute equals one of the filter's values
-    (None: is not set); an attribute with a list contains one of them. Raises :class:`Invalid` for an
-    unknown attribute or a value of the wrong type.
+    (None: is not set; times are compared in whole seconds); an attribute with a list contains one of them.
+
+    Raises :class:`Invalid` for an unknown attribute or a value of the wrong type.
     """
     attributes = _filterable_columns(kind)
     lists = {column.name: column for column in kind.columns if column.name in TEXT_LIST_FIELDS}

@@ -64,12 +64,13 @@ def load_trees(
 ) -> dict[str, LoadBalancerTree]:
     """Return {id: tree} of those load balancers that exist, in the given order; seven queries, none without
     ids. Rows marked deleted are included: they have to be removed from the device. Children are in order
-    of creation.
+    of creation, L7 policies in the order of their positions.
 
-    ``brief``: members and pools with the attributes of :data:`STATUS_ROWS` only, pools without ids of related
-    objects; other children without tags and descriptions, which may have kilobytes each; of listeners with
-    tags, because they choose enhanced services. Load balancers are read first, so a tree's revision is never
-    newer than its content, even if the database gives no snapshot.
+    ``brief``: members and pools have only the attributes of :data:`STATUS_ROWS` (so pools have no ids of
+    related objects); other objects have no tags and descriptions, which may have kilobytes each, but
+    listeners have tags, because these choose enhanced services. The load balancers themselves are complete.
+    They are read first, so a tree's revision is never newer than its content, even if the database gives no
+    snapshot.
     """
     if not load_balancer_ids:
         return {}
@@ -113,10 +114,9 @@ _BRIEF_READ_LITERALS = {"tags": "'[]'", "description": "''"}
 
 
 def _selected_columns(kind: Kind, brief: bool) -> list[ColumnElement[Any]]:
-    """Return the columns of a kind, in their order.
-
-    ``brief``: those of :data:`STATUS_ROWS`; of other kinds without tags and descriptions, except for tags of listeners,
-    which choose enhanced services.
+    """Return the columns of a kind, in their order. ``brief``: only those of :data:`STATUS_ROWS`; for other
+    kinds, constants in place of tags and descriptions (but listeners keep their tags, which choose
+    enhanced services).
     """
     if brief and kind in STATUS_ROWS:
         return list(STATUS_ROWS[kind].columns)

@@ -13,12 +13,14 @@ _other_history = schema.other_history
 
 
 def is_removal_halted() -> ColumnElement[bool]:
-    """Return the SQL condition that an unknown history is not accepted yet, so neither objects on devices nor ports may
-    be removed.
+    """Return the SQL condition that an unknown history is not accepted yet, so neither objects on devices nor
+    ports may be removed, unless an operator named them.
     """
     return exists(select(_other_history.c.id).where(_other_history.c.kind == UNKNOWN_HISTORY))
 
 
 def read_removal_halted(connection: Connection) -> bool:
-    """Whether an unknown history is not accepted yet, so that nothing may be removed. One query."""
+    """Whether an unknown history is not accepted yet, so that nothing may be removed automatically. One
+    query.
+    """
     return bool(connection.scalar(select(is_removal_halted())))

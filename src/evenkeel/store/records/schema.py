@@ -323,12 +323,14 @@ availability_zone = Table(
 
 
 def _tenant_columns() -> list[Column[object]]:
-    """Return the columns that every tenant's object with a name has."""
+    """Return the columns of tenants' objects that have a name."""
     return [*_nameless_columns(), Column("name", NAME, nullable=False)]
 
 
 def _nameless_columns() -> list[Column[object]]:
-    """Return the columns that every tenant's object has, without a name."""
+    """Return the columns that tenants' objects have besides a name. Objects of rate limits get all but
+    ``admin_state_up``: see :func:`_stateless_columns`.
+    """
     return [
         Column("id", ID, primary_key=True),
         Column("project_id", NAME, nullable=False),

@@ -86,9 +86,9 @@ def rare_tag_conditions(connection: Connection, wanted: TagFilter) -> list[Colum
 
 
 def list_contains_any(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
-    """Return the SQL condition that the column's list contains at least one of the values; never true without values.
-
-    Raises :class:`Invalid` like :func:`tag_conditions`.
+    """Return the SQL condition that the column's list contains at least one of the values (an empty text
+    stands for an empty list); never true without values. Raises :class:`Invalid` like
+    :func:`tag_conditions`.
     """
     return or_(
         false(),

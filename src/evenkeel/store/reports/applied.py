@@ -1,7 +1,8 @@
-"""Agents' reports of outcomes: set provisioning statuses by a constant number of statements.
+"""Agents' reports of outcomes: set provisioning statuses, by a number of statements that is the same for one
+outcome and for a thousand.
 
-The shard's row is locked while a report is written, which serializes an owner's report and the takeover of the shard
-from that owner; a report after the takeover is stale.
+The shard's row is locked while a report is written, which serializes an owner's report and the takeover of
+the shard from that owner; a report after the takeover is stale.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -87,7 +88,9 @@ UNOBSERVED_TABLES = (
     schema.rate_limit_policy,
     schema.rate_limit_rule,
 )
-"""Tables without observed statuses: rows become ONLINE as soon as the device has the object."""
+"""Tables without observed statuses: a row becomes ONLINE (OFFLINE if switched off) as soon as the device has the
+object.
+"""
 PENDING_STATUSES = tuple(sorted(status.value for status in PENDING))
 ACTIVE = ProvisioningStatus.ACTIVE.value
 ERROR = ProvisioningStatus.ERROR.value
@@ -163,11 +166,11 @@ def record_applied(
 ) -> list[RecordedReport]:
     """Write the new statuses of reports of different shards; return the results in the order of ``sent``. A
     report that is not from its shard's owner is only answered as stale, one of a common shard is not
-    written here. The number of statements does not depend on the number of reports, unless load balancers
-    move or devices were repaired.
+    written here.
 
-    ``notifies``: write the events to the outbox of notifications, too; ``deadline_seconds``: deadline of
-    changes that moves of load balancers make.
+    The number of statements does not depend on the number of reports, unless load balancers move, devices
+    were repaired, or there are more than 1000 outcomes. ``notifies``: write the events to the outbox of
+    notifications, too; ``deadline_seconds``: deadline of changes that moves of load balancers make.
     """
     answers, accepted = _lock_reported_shards(connection, sent)
     # An agent may report one load balancer twice; the newest outcome counts, whatever the order.
@@ -441,7 +444,7 @@ def write_status_changes(
     applied_by: Sequence[AppliedBy] = (),
 ) -> bool:
     """Write the new states of locked load balancers and their children: at most 42 statements for any number.
-    Return whether members were removed from load balancers that remain.
+    Return whether members may have been removed from load balancers that remain.
 
     ``carries_traffic`` False: confirmed objects are not ONLINE yet; ``applied_by``: the agents that applied
     the changes, in the same order; empty: none is recorded.

@@ -2,8 +2,8 @@
 their shards as requests to check again.
 
 An absent load balancer is one that its devices confirmed and no longer hold. The operating status of an
-absent load balancer and of its children is ERROR until the load balancer is observed again; the provisioning
-status stays.
+absent load balancer and of its children (except those OFFLINE or NO_MONITOR) is ERROR until the load balancer
+is observed again; the provisioning status stays.
 """
 
 from collections.abc import Iterable, Sequence

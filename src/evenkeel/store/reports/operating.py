@@ -1,4 +1,6 @@
-"""Sets operating statuses of single objects, and of whole load balancers."""
+"""Sets operating statuses of whole load balancers, and decides when a new operating status changes
+``updated_at``.
+"""
 
 from collections.abc import Sequence
 

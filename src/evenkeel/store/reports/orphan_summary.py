@@ -20,8 +20,9 @@ _history = schema.history
 
 
 def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanSummary:
-    """Return counts of orphans over all device groups, and the seconds until the first are removed; None
-    while removals are halted. ``grace_seconds``: time for which orphans stay; 0: permanently.
+    """Return counts of orphans over all device groups, and the seconds until the first are removed; None if
+    there are none to remove, or removals are halted. ``grace_seconds``: time for which orphans stay; 0:
+    permanently.
     """
     unknown = read_unknown_histories(connection)
     halted = bool(unknown)

@@ -1,8 +1,11 @@
-"""Orphaned load balancers: they are on the devices of a shard, and the shard's definitions do not contain them.
+"""Orphaned load balancers: they are on the devices of a shard, and the shard's definitions do not contain
+them.
 
-Either they were deleted while a device was switched off, which still has them: they are removed at once, because their
-addresses may be in use by others already. Or the database never contained them, because it lost commits or is an older
-copy: they may serve traffic, so they stay for the grace time and are removed a few at a time.
+Some were deleted while a device was switched off, which still has them, or are on another shard now: they are
+removed at once, because their addresses may be in use elsewhere. The database never contained the others,
+because it lost commits or is an older copy: they may serve traffic, so they stay for the grace time and are
+removed a few at a time. While agents know of an unknown history, only those that an operator names are
+removed.
 """
 
 from collections.abc import Sequence
@@ -56,10 +59,11 @@ def record_removed_ids(connection: Connection, ids: Sequence[LoadBalancerId]) ->
 
 def decide_orphans(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
     """Decide which orphaned load balancers (or, on a common shard, networks) to remove from devices; record
-    those that the database never had, with events. A constant number of statements.
+    those that the database never had, with events. While removals are halted, only orphans are removed
+    that an operator named. A constant number of statements.
 
-    ``limit``: maximum number of orphans removed because their grace time is over. Raises :class:`SessionLost`
-    unless the agent owns the shard.
+    ``grace_seconds``: time for which orphans stay; 0: permanently. ``limit``: maximum number of orphans
+    removed because their grace time is over. Raises :class:`SessionLost` unless the agent owns the shard.
     """
     place = check_shard_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     if place.project_id == COMMON_PROJECT:

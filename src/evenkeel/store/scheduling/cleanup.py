@@ -47,9 +47,11 @@ def _overdue_conditions(deadline_seconds: float) -> tuple[Any, ...]:
 
 
 def overdue_load_balancer_ids_query(deadline_seconds: float, limit: int) -> Select[Any]:
-    """Return a query for the ids of at most ``limit`` load balancers that are PENDING past their deadline,
-    longest first. ``deadline_seconds``: the option; a deadline twice as far in the future counts as past,
-    too.
+    """Return a query for the ids of at most ``limit`` placed load balancers that are PENDING past their
+    deadline, longest first.
+
+    ``deadline_seconds``: option ``pending_deadline_seconds``; a deadline more than twice as far in the future
+    counts as past, too: it was set before the database's clock was set back.
     """
     return (
         select(_load_balancer.c.id)
@@ -60,13 +62,15 @@ def overdue_load_balancer_ids_query(deadline_seconds: float, limit: int) -> Sele
 
 
 def read_overdue_load_balancer_ids(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
-    """Return the ids of at most ``limit`` load balancers that are PENDING past their deadline, longest first."""
+    """Return the ids of at most ``limit`` placed load balancers that are PENDING past their deadline, longest
+    first.
+    """
     return list(connection.scalars(overdue_load_balancer_ids_query(deadline_seconds, limit)))
 
 
 def mark_overdue_load_balancers(connection: Connection, limit: int, deadline_seconds: float) -> int:
-    """Set at most ``limit`` load balancers that are PENDING past their deadline to ERROR with a reason and an
-    event; return their number.
+    """Set at most ``limit`` placed load balancers that are PENDING past their deadline to ERROR with a reason
+    and an event; return their number.
     """
     reason = f"not confirmed by its device within {deadline_seconds:g} s; still being retried"
     ids = read_overdue_load_balancer_ids(connection, limit, deadline_seconds)

@@ -26,9 +26,11 @@ def read_due_work(
     connection: Connection, settle_seconds: float, breaker_window_seconds: float, homes: bool
 ) -> DueSchedulingWork:
     """Return the device groups with a shard that needs a decision, those whose reachable devices changed, and
-    whether an agent fell silent. Three queries; four with ``homes`` if an operator requested hand-backs.
+    whether silent or returned agents, or circuit breakers, have to be recorded. Three queries; four with
+    ``homes`` if an operator requested hand-backs.
 
-    ``settle_seconds``: seconds that an agent must be up before it gets its shards back. ``homes``: also
+    ``settle_seconds``: seconds that an agent must be up before it gets its shards back.
+    ``breaker_window_seconds``: time in which silent agents count for a circuit breaker. ``homes``: also
     groups with shards to hand back to their home, by a scan of all shards.
     """
     agents = read_agents_with_groups(connection, settle_seconds)

@@ -31,8 +31,10 @@ OFFLINE_STATUS = OperatingStatus.OFFLINE
 
 
 def record_reachability(connection: Connection, environment: str, number: int) -> ShardOwner | None:
-    """Record a change of a group's reachability, in the group, its load balancers and events; return the
-    agent that must observe its devices again, None if nothing changed or the devices are not reached.
+    """Record a change of a group's reachability, in the group, its load balancers and events. Return the
+    agent that must observe the group's devices again; None if nothing changed, the devices are not
+    reached, or no live agent observes them.
+
     Raises :class:`ConcurrentUpdate` if another controller recorded a change meanwhile.
     """
     here = (_device_group.c.environment == environment, _device_group.c.number == number)

@@ -1,8 +1,10 @@
-"""Gives shards to orphaned partitions, so that the assigned agents empty and remove them, with all usual locks.
+"""Gives shards to orphaned partitions, so that the assigned agents empty and remove them, with all usual
+locks.
 
-A database that is the wrong one must not empty a device. So an orphaned partition waits for the grace time, and none
-gets a shard while a history of the database is younger than that, while a group has more orphans than shards of
-tenants, or while agents have seen a history that the database never had.
+A database that is the wrong one must not empty a device. So an orphaned partition waits for the grace time,
+and gets no shard while a history of the database is younger than that, while its group has more orphans than
+shards of tenants, or while removals are halted because agents have seen a history that the database never
+had.
 """
 
 import uuid
@@ -28,9 +30,9 @@ _IS_FOUND_IN_FUTURE = _orphaned_partition.c.found_at > db_now()
 
 
 def read_due_partitions(connection: Connection, grace_seconds: float, limit: int) -> list[tuple[str, int, str]]:
-    """Return at most ``limit`` orphaned partitions whose grace time is over, each (environment, group number,
-    project), longest known first; none while removals are halted or the history is younger than
-    ``grace_seconds``.
+    """Return at most ``limit`` orphaned partitions that agents still see and whose grace time is over, each
+    (environment, group number, project), longest known first; none while removals are halted or the
+    history is younger than ``grace_seconds``.
     """
     begun_at = select(func.max(_history.c.begun_at)).scalar_subquery()
     statement = (

@@ -68,8 +68,9 @@ def place_on_shard(
     home_agent_id: AgentId | None,
     deadline_seconds: float,
 ) -> Placement | None:
-    """Assign the load balancer to the tenant's shard on the device group, which is created with
-    ``home_agent_id`` if it is missing. Return the shard with its acting agent; None if there is none.
+    """Assign the load balancer to the tenant's shard on the device group; a missing shard is created with
+    ``home_agent_id`` as home and acting agent. Return the shard's acting agent, and what that agent has to
+    know of a new shard; None if no agent acts for the shard.
 
     Raises :class:`ConcurrentUpdate` if the load balancer was placed or removed meanwhile, the group is full,
     or the shard is missing and its home is None or was deleted. ``deadline_seconds``: time after which the
@@ -117,8 +118,10 @@ def assign_load_balancers_to_shard(
     deadline_seconds: float,
 ) -> PlacedLoadBalancers:
     """Assign load balancers of the tenant to the tenant's shard; return the revisions of those that are in it
-    now, and its owner. Load balancers that were placed or deleted meanwhile are left out. Two statements
-    for any number, more with ports at a network service.
+    now, and its owner (None if no agent acts for the shard).
+
+    Load balancers that were placed elsewhere or deleted meanwhile are left out. ``deadline_seconds``: time
+    after which they count as overdue. Two statements for any number, more with ports at a network service.
     """
     given = {
         "b_ids": list(load_balancer_ids),
@@ -313,8 +316,11 @@ def _may_receive_shard(agent_id: AgentId) -> Any:
 
 def assign_shards(connection: Connection, steps: Sequence[AssignStep]) -> tuple[ShardOwner, ...]:
     """Commit takeovers of shards, with events, make the agents concerned request their shards, and return the
-    new owners; steps that another controller or a revived owner overtook are left out. A constant number
-    of statements. Locks all shards before any agent.
+    new owners. Left out are steps that another controller or a revived owner overtook, and shards that
+    have no epoch left (for these an event is recorded).
+
+    A constant number of statements, and more for each shard that gets another home. Locks all shards before
+    any agent.
     """
     by_shard = {step.shard_id: step for step in steps}
     locked = connection.execute(
@@ -389,7 +395,9 @@ def _may_take_shard(taker: Any, step: AssignStep, shard: Any) -> bool:
 
 
 class _UnservedShards(NamedTuple):
-    """Ids of shards that no agent serves: those that any agent may get, and those that only their home may get."""
+    """Ids of shards that no agent serves, or whose handover is overdue: those that any agent may get, and
+    those that only their home may get.
+    """
 
     anybody: set[str]
     home_only: set[str]

@@ -174,7 +174,8 @@ def read_group_snapshot(
     connection: Connection, environment: str, group_number: int, settle_seconds: float
 ) -> GroupSnapshot:
     """Return the snapshot of one device group: its settings, its agents, and at most
-    :data:`MAX_SHARDS_PER_SNAPSHOT` shards that need a decision; empty if there is no such group.
+    :data:`MAX_SHARDS_PER_SNAPSHOT` shards that need a decision or are in a handover; empty if there is no
+    such group.
     """
     agents = read_agents_with_groups(
         connection, settle_seconds, environment=environment, group_number=group_number, loads=True
@@ -187,8 +188,8 @@ def read_group_snapshot(
 
 
 def _group_shards_query() -> Select[Any]:
-    """Return a query for shards to decide on, unserved ones first, then all handovers in progress, which are
-    counted.
+    """Return a query for at most :data:`MAX_SHARDS_PER_SNAPSHOT` shards: unserved ones first, then handovers
+    in progress, whose number limits further ones, then other shards to decide on.
     """
     unserved = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(acting_agent_ids_query()))
     under_way = _shard.c.handover_to.is_not(None)
@@ -226,7 +227,8 @@ def _shard_snapshot(row: Any) -> ShardSnapshot:
 
 
 def read_skewed_groups(connection: Connection, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
-    """Return the groups whose agents are home to very different numbers of shards. Two statements, and two more for
+    """Return the groups whose agents are home to very different numbers of shards, each with at most two
+    shards: one that could move, and one whose handover is in progress. Two statements, and two more for
     each such group.
     """
     rules, _ = read_group_rules(connection, read_agents_with_groups(connection, settle_seconds, loads=True))

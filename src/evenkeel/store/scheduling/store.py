@@ -127,9 +127,9 @@ class SqlScheduling:
         return served
 
     async def assign_shards(self, steps: Sequence[AssignStep]) -> tuple[ShardOwner, ...]:
-        """Commit takeovers of shards; return the new owners. A failure at one shard does not affect the
-        others: after a failure each half is tried separately, down to single shards, whose failure is
-        logged.
+        """Commit takeovers of shards; return the new owners. If the database refuses a value or a constraint
+        is violated, each half is tried separately, down to single shards: one that fails is logged and
+        left out, and does not affect the others.
         """
         try:
             return await self._db.write(lambda connection: shard_placement.assign_shards(connection, steps))

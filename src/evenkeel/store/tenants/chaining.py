@@ -18,7 +18,7 @@ from evenkeel.store.engine.statements import upsert_rows
 from evenkeel.store.records import schema
 
 LOCK_TURNS = 4096
-"""Number of rows that transactions lock by address to wait for each other."""
+"""Number of rows by which transactions with the same address wait for each other: the address decides the row."""
 
 _load_balancer, _vip_address, _member, _shard = schema.load_balancer, schema.vip_address, schema.member, schema.shard
 

@@ -58,9 +58,9 @@ def add_listener(
     """Return an operation that adds a listener with its policies, rules and new pools.
 
     Raises :class:`NotFound` for the load balancer, or a pool of another one; :class:`Conflict` for too many
-    rules or a load balancer without a VIP; :class:`Invalid` for a pool with an incompatible protocol;
-    :class:`QuotaReached`, :class:`ObjectLimitReached`; ``IntegrityError`` for a port that is in use or an id that
-    exists.
+    rules, equal members of a new pool, or a load balancer without a VIP; :class:`Invalid` for a pool with an
+    incompatible protocol; :class:`QuotaReached`, :class:`ObjectLimitReached`; ``IntegrityError`` for a port
+    that is in use or an id that exists.
     """
     target = WriteTarget(LOAD_BALANCER, row.load_balancer_id, project_id)
     for new in new_pools:
@@ -139,8 +139,9 @@ def add_pool(
 
 def add_members(writes: TenantWrites, rows: Sequence[Member], *, project_id: ProjectId | None) -> Op[Change]:
     """Return an operation that adds members to one pool, that of the first: all of them or none. Raises
-    :class:`NotFound` for the pool, :class:`Conflict` for equal members, :class:`QuotaReached`,
-    :class:`ObjectLimitReached`; ``IntegrityError`` for a member that is in the pool already.
+    :class:`NotFound` for the pool, :class:`Conflict` for equal members or a pool that is marked deleted,
+    :class:`QuotaReached`, :class:`ObjectLimitReached`; ``IntegrityError`` for a member that is in the pool
+    already.
     """
     check_distinct_members(rows)
     return lambda connection: _add_to_pool(writes, connection, rows, project_id)

@@ -1,5 +1,5 @@
-"""Creates load balancers: the most frequent write, so it takes one query, and then inserts the rows of all
-tables together.
+"""Creates load balancers: the most frequent write, so it takes one query, further ones only for quotas and
+shared monitors, and then inserts the rows of all tables together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -182,7 +182,7 @@ class _StateBeforeCreation(NamedTuple):
 
     now: float
     shard: ShardWithCapacity | None
-    """The project's shard in this environment that has capacity; None if there is none."""
+    """The project's shard in this environment that the load balancer may join at once; None if there is none."""
     held: frozenset[str]
     """Addresses out of those looked up that are allocated already."""
     has_quota: bool

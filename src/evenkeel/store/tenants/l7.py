@@ -44,8 +44,8 @@ def add_l7policy(
     given, the pool to which it redirects.
 
     Raises :class:`NotFound` for the listener, or the pool to which it redirects; :class:`Conflict` for too
-    many rules; :class:`Invalid` for a pool with an incompatible protocol; :class:`QuotaReached`,
-    :class:`ObjectLimitReached`; ``IntegrityError`` for an id that exists.
+    many rules, or equal members of the new pool; :class:`Invalid` for a pool with an incompatible protocol;
+    :class:`QuotaReached`, :class:`ObjectLimitReached`; ``IntegrityError`` for an id that exists.
     """
     check_rule_count(row.id, len(rules))
     target = WriteTarget(LISTENER, row.listener_id, project_id)

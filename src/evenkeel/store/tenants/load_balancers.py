@@ -110,9 +110,9 @@ def resize_load_balancer(
 def fail_over_load_balancer(
     writes: TenantWrites, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None
 ) -> Op[Change]:
-    """Return an operation that raises the revision and changes nothing else, so that devices get the load
-    balancer again, and records the operator's act. Raises :class:`NotFound`, :class:`Conflict` if it is
-    marked deleted or held.
+    """Return an operation that raises the load balancer's revision and changes no attribute, so that devices
+    get the load balancer again, and records the operator's act. Raises :class:`NotFound`,
+    :class:`Conflict` if it is marked deleted or held, or cannot be changed now.
     """
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
 
@@ -140,7 +140,7 @@ def delete_load_balancer(
     was never placed is removed at once. A repeated delete changes nothing.
 
     Raises :class:`NotFound`; :class:`Invalid` if it has children, without ``cascade``; :class:`Conflict` for
-    one that is held or mirrors another system's.
+    one that is held, mirrors another system's, or cannot be deleted now.
     """
     target = WriteTarget(LOAD_BALANCER, load_balancer_id, project_id)
     marks = {"deleted": True, "live_key": load_balancer_id, "provisioning_status": PENDING_DELETE}

@@ -85,8 +85,8 @@ def list_objects(kind: Kind, query: ListQuery, parent_id: str | None, *, checks_
     """Return an operation that reads a page of objects; ``parent_id``: pool of members, or policy of rules;
     None: any. ``checks_parent``: look for the parent of an empty page.
 
-    One query if there is neither a marker nor, with a parent, an empty page. Raises :class:`Invalid` for
-    unknown filter or sort names and markers, :class:`NotFound` for the parent.
+    One query, unless there is a marker or a filter by tags, or the page of a parent is empty. Raises
+    :class:`Invalid` for unknown filter or sort names and markers, :class:`NotFound` for the parent.
     """
 
     def run_transaction(connection: Connection) -> Page:

@@ -110,7 +110,8 @@ def delete_child(
     project_id: ProjectId | None,
 ) -> Op[Change]:
     """Return an operation that marks a child and its own children deleted; a listener's pool stays. Rows of a
-    load balancer that was never placed are removed at once. A repeated delete changes nothing.
+    load balancer that was never placed are removed at once. With its last listener a load balancer made
+    for a pool of LBaaS v1 begins to release its VIP. A repeated delete changes nothing.
 
     ``restrict``: refuse the delete of a listener with L7 policies and of a pool with a health monitor; L7
     policies that redirect to the pool become REJECT. Without it a pool to which an L7 policy redirects is

@@ -224,9 +224,11 @@ _other = _vip_port_change.alias("other")
 
 
 def make_port_due_for_binding(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
-    """Make the port of a placed load balancer due to be bound to the host of its devices. At most two statements.
+    """Make the port of a placed load balancer due to be bound to the host of its devices. At most two
+    statements.
 
-    Nothing happens without a port at the network service, or while the load balancer is held.
+    If no change of the port is pending yet, nothing happens without a port at the network service, or while
+    the load balancer is held.
     """
     values = {"root_id": load_balancer_id}
     if not connection.execute(_SET_BINDING_PENDING, values).rowcount:

@@ -144,7 +144,7 @@ def _range_between(start: str, end: str) -> _AddressRange | None:
 
 
 VIP_ATTEMPTS = 32
-"""Maximum number of further addresses that are tried after concurrent transactions took the selected ones."""
+"""Maximum number of attempts to write with selected addresses, while concurrent transactions take them first."""
 
 
 async def write_with_vip(

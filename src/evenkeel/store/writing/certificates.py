@@ -121,7 +121,8 @@ def _store_checked_certificates(
 ) -> set[str]:
     """Store the contents of checked references; return the ids of their rows.
 
-    If a row in use has new content, it is made due to be read again, so that its other users get the content.
+    A row whose content differs from the one announced to its users is made due to be read again, so that its
+    other users get the content.
     """
     if not checked:
         return set()

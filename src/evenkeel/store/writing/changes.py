@@ -12,14 +12,15 @@ _load_balancer = schema.load_balancer
 
 
 def new_change_parameter() -> str:
-    """Return a new change id, for the parameter ``new_change_parameter`` of :func:`change_id_assignments`."""
+    """Return a new change id, for the parameter ``new_change`` of :func:`change_id_assignments`."""
     return new_change_id()
 
 
 def change_id_assignments() -> dict[str, ColumnElement[str]]:
     """Return {column: value} of a new change id, for a statement that raises the revision. A statement must
     assign these columns before the revision, because MariaDB evaluates assignments from left to right.
-    Parameter: ``new_change_parameter``, see :func:`new_change_parameter`.
+
+    Parameter: ``new_change``, see :func:`new_change_parameter`.
     """
     former = (
         cast(_load_balancer.c.revision, String(20))

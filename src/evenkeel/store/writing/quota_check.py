@@ -130,7 +130,8 @@ def check_quota(
 
 def lock_project_quotas(connection: Connection, project_id: ProjectId) -> dict[str, int | None]:
     """Return the project's own quotas, {kind: limit; None: it has none of its own}, and lock them until the
-    transaction ends, so that what is counted afterwards is exact.
+    transaction ends, so that what is counted afterwards is exact. Creates the project's row without limits
+    if it is missing.
     """
     parameters = {"quota_project_id": project_id}
     row = _LOCK_QUOTA.first_row(connection, parameters)

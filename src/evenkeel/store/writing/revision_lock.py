@@ -1,9 +1,10 @@
 """The lock of tenant writes: raising the load balancer's revision.
 
-Every write begins with a single UPDATE of the load balancer's row that raises its revision, makes it PENDING and gives
-it a deadline; the row lock it takes orders all writes below that load balancer. Children are changed after it and carry
-the revision it returned. Changes committed while the statement waited for the lock (a child deleted meanwhile) are
-visible to the next one: statements on children check ``deleted = false`` again.
+Every write to an existing load balancer begins with a single UPDATE of the load balancer's row that raises
+its revision, makes it PENDING and, if it is placed, gives it a deadline; the row lock it takes orders all
+writes below that load balancer. Children are changed after it and carry the revision it returned. Changes
+committed while the statement waited for the lock (a child deleted meanwhile) are visible to the next one:
+statements on children check ``deleted = false`` again.
 """
 
 from enum import Enum
@@ -121,12 +122,14 @@ def try_lock_load_balancer(
     accepted_statuses: AcceptedStatuses | None = None,
     changes_root: bool = False,
 ) -> LockedLoadBalancer | None:
-    """Lock the target's load balancer and raise its revision; None if one of them does not exist or is marked
-    deleted. One statement, and one that records the request of the new revision.
+    """Lock the target's load balancer and raise its revision; None if the target or the load balancer does
+    not exist or is marked deleted. One statement, and one that records the request of the new revision.
 
-    ``values``: {column: value} to set in the load balancer by the same statement. ``changes_root``: the write changes
-    attributes of the load balancer itself. ``accepted_statuses``: raise :class:`NotFound` for the target, or
-    :class:`Conflict` for a load balancer, marked deleted or not, in a status that is not accepted.
+    ``deadline_seconds``: time for devices to confirm the revision. ``values``: {column: value} to set in the
+    load balancer by the same statement. ``changes_root``: the write changes attributes of the load balancer
+    itself. ``accepted_statuses``: statuses of the load balancer in which the write is accepted (None: any);
+    with them, a missing target raises :class:`NotFound`, and another status :class:`Conflict`, also of a load
+    balancer marked deleted.
     """
     values = values or {}
     scoped, parented = target.project_id is not None, target.parent_id is not None

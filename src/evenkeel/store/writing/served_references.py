@@ -35,7 +35,9 @@ def awaits_certificate(*conditions: ColumnElement[bool]) -> ColumnElement[bool]:
 
 
 def has_served_references() -> ColumnElement[bool]:
-    """Return the SQL condition that devices have a listener with former references if it waits for a certificate."""
+    """Return the SQL condition that former references of a listener are stored: devices have them while the
+    listener waits for a certificate.
+    """
     return _listener.c.served_container_refs != NO_SERVED_REFERENCES
 
 

@@ -42,7 +42,7 @@ class TenantWrites:
         values: dict[str, Any] | None = None,
         mirrored_too: bool = False,
     ) -> LockedLoadBalancer:
-        """Lock like :meth:`try_lock_load_balancer`, but raise :class:`NotFound` for an object that does not exist,
+        """Lock like :meth:`try_lock`, but raise :class:`NotFound` for an object that does not exist,
         :class:`Conflict` for one that is marked deleted, or whose load balancer is.
         """
         locked = self.try_lock(connection, target, write_kind, values=values, mirrored_too=mirrored_too)
@@ -57,12 +57,12 @@ class TenantWrites:
         values: dict[str, Any] | None = None,
         mirrored_too: bool = False,
     ) -> LockedLoadBalancer | None:
-        """Lock by :func:`evenkeel.store.writing.revision_lock.try_lock_load_balancer`, in the statuses that the options
-        accept; None if the object or its load balancer does not exist or is marked deleted.
+        """Lock by :func:`evenkeel.store.writing.revision_lock.try_lock_load_balancer`, in the statuses that
+        the options accept; None if the object or its load balancer does not exist or is marked deleted.
 
-        Raises :class:`Conflict` for a held load balancer, for one in another status where immutability is
-        strict, and for one that mirrors another system's, unless ``mirrored_too``: the write changes no
-        attribute.
+        Raises :class:`Conflict` for a held load balancer, and for one that mirrors another system's, unless
+        ``mirrored_too``: the write changes no attribute. With strict immutability, raises :class:`Conflict`
+        for a load balancer in another status, and :class:`NotFound` (instead of None) for a missing object.
         """
         strict = AcceptedStatuses(write_kind, self._in_error) if self.options.strict_immutability else None
         deadline = self.options.pending_deadline_seconds
