@@ -14,7 +14,7 @@ from evenkeel.core.resources.statuses import OperatingStatus
 
 class AbsenceOnDevice(Value):
     """A load balancer, or one of its objects, that one device lacks or holds in another state than the other
-    devices.
+    devices. ``kind`` and ``object_id`` are empty for the load balancer as a whole.
     """
 
     device: str

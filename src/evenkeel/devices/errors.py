@@ -25,7 +25,9 @@ class PartitionUnavailable(DeviceUnavailable):
 
 
 class Unrenderable(Exception):
-    """A setting that the device type cannot implement; the text names object, field and value for the tenant."""
+    """A setting that the device type cannot implement; the text gives the reason for the tenant, and names
+    the object if there is one.
+    """
 
 
 def render_problem(error: Exception, load_balancer_id: LoadBalancerId) -> str:

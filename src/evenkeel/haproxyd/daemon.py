@@ -231,7 +231,7 @@ class HaproxyDaemon:
         """Lock the state directory again if its lock file was removed.
 
         Raises :class:`ValueError` if another daemon has started with the same state directory,
-        :class:`OSError` if the lock file cannot be opened.
+        :class:`OSError` if the directory cannot be created or the lock file not opened.
         """
         # A lock file without a link was removed: another daemon could create and lock a new one.
         if self._lock is not None and not os.fstat(self._lock.fileno()).st_nlink:
@@ -244,8 +244,8 @@ def lock_state_dir(state_dir: Path) -> IO[str]:
     """Create the state directory if it is missing, lock it, and return the file whose closing releases the
     lock. Two daemons on one state would manage the same HAProxys.
 
-    Raises :class:`ValueError` if another daemon holds the lock, :class:`OSError` if the lock file cannot be
-    opened.
+    Raises :class:`ValueError` if another daemon holds the lock, :class:`OSError` if the directory cannot be
+    created or the lock file not opened.
     """
     state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = _open_lock(state_dir / "lock")

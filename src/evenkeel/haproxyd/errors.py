@@ -12,9 +12,7 @@ class PartitionUnknown(EvenKeelError):
 
 
 class InvalidChange(EvenKeelError):
-    """The request as a whole is invalid; ``reason``, which is the text, names field, value and what is
-    allowed.
-    """
+    """The request as a whole is invalid; ``reason``, which is the text, says what is not allowed."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -61,8 +61,11 @@ class FrontendCounters(Protocol):
 
 
 class PartitionEvent(Value):
-    """Event: a server's health changed, or, with an empty ``server``, the state of the partition's HAProxy.
-    ``up``: the state after the event; ``text``: description for operators.
+    """Event: a server's health changed, or, with an empty ``server``, something else happened to the
+    partition, such as its HAProxy going down, coming up or being repaired.
+
+    ``up``: the state after the event, True if the event is about no state; ``text``: description for
+    operators.
     """
 
     partition: str

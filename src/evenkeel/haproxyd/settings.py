@@ -1,4 +1,4 @@
-"""Settings of the daemon. Every wait has a timeout and every size a limit."""
+"""Settings of the daemon: paths, HAProxy's settings, time-outs in seconds, and limits."""
 
 import re
 from pathlib import Path

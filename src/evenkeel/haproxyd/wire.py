@@ -421,8 +421,9 @@ class DaemonObservation(Wire):
 
 
 class DaemonEvent(Wire):
-    """A server's health changed, or, with an empty ``server``, a partition's HAProxy went down, came up or
-    was repaired. ``up``: the state afterwards; ``text``: description for operators.
+    """A server's health changed, or, with an empty ``server``, something else happened to the partition, such
+    as its HAProxy going down, coming up or being repaired. ``up``: the state afterwards, True if the event
+    is about no state; ``text``: description for operators.
     """
 
     number: int

@@ -1,10 +1,11 @@
 """F5 BIG-IP by iControl REST: the reference device type.
 
-A batch is rendered to wanted objects, planned against the observed objects, and committed on each device in guarded
-transactions. ``render/``, ``reconcile/plan``, ``canonical``, ``naming`` and ``icontrol/answers`` are pure; only
-``icontrol/client`` and ``icontrol/login`` do HTTP.
-``reconcile/partition_pass`` documents which reads a pass needs, ``ownership/guard`` how a stale agent is kept from
-writing.
+A batch is rendered to wanted objects, planned against the observed objects, and committed on each device in
+guarded transactions. ``render/``, ``reconcile/plan``, ``canonical``, ``naming`` and ``icontrol/responses`` do
+no I/O; requests are sent by ``icontrol/client`` and ``icontrol/login``.
+
+``reconcile/partition_pass`` documents which reads a pass needs, ``ownership/guard`` how a stale agent is kept
+from writing.
 """
 
 from collections.abc import Mapping

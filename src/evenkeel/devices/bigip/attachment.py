@@ -157,9 +157,7 @@ ROUTED_NETWORK_LAYOUT = AttachmentOptions()
 
 
 def parse_attachment(values: Mapping[str, Any], hosts: Sequence[str], *, synchronised: bool) -> AttachmentOptions:
-    """Validate the options of network attachment. Raises :class:`ValueError` naming option, value and what is
-    allowed.
-    """
+    """Validate the options of network attachment. Raises :class:`ValueError` that names the wrong options."""
     tunnels = tuple(NetworkType(name) for name in dict.fromkeys(values["advertised_tunnel_types"]))
     found = AttachmentOptions(
         adjacent=not values["f5_global_routed_mode"],

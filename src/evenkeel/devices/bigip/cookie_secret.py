@@ -3,7 +3,7 @@
 A device returns a passphrase in another form at each write, so passphrases are never compared: names of
 objects with a passphrase contain a digest of the secret, and another secret makes other objects. All agents
 of an environment have the same secret, so a passphrase is the same on each device and after each takeover,
-and nothing stores it.
+and no agent or controller stores it.
 """
 
 import hashlib

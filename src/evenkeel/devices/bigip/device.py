@@ -751,7 +751,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return held[1]
 
     def forget_everything(self) -> None:
-        """Discard the cached state of all partitions."""
+        """Discard the cached state of all partitions, and the cached minimum epoch of guards."""
         self._views.clear()
         self._minimum_epoch.forget()
 

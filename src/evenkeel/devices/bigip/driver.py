@@ -223,9 +223,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """Find the networks to which F5's agent attached the devices in the project's partition; None:
         nothing to adopt.
 
-        Raises :class:`DeviceUnavailable` if the group attaches devices to networks and not all were reached,
-        and :class:`DeviceRejected` if the partition cannot be adopted or its route domains differ between
-        devices.
+        Raises :class:`DeviceUnavailable` if no device was reached, or not all were and the group attaches
+        devices to networks; :class:`DeviceRejected` if the partition cannot be adopted or its route domains
+        differ between devices.
         """
         layout = self.facts.network_layout
         done, lost = await run_on_all(
@@ -395,7 +395,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         others.
 
         Returns ``{first host of a unit: outcome}``, and the devices that do not have the configuration yet.
-        Raises the most important failure, unless some units succeeded and the others were only unreachable.
+        Raises the most important failure, unless some units succeeded and the others were only unreachable;
+        :class:`DeviceUnavailable` if the cluster of no device could be read.
         """
         found = await self._sync_units()
         results = await asyncio.gather(*(unit.apply(batch, rendered) for unit in found), return_exceptions=True)

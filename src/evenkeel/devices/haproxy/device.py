@@ -175,7 +175,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         first.
 
         Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`, and
-        :class:`DeviceRejected` if the daemon refuses this owner. A request that is refused as a whole is
+        :class:`DeviceRejected` if the daemon refuses this owner or a read. A write that is refused as a whole is
         split; a :class:`PartitionUnavailable` fails the whole batch, because splitting would not help.
         """
         self._last = None
@@ -316,7 +316,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         ``named``; ``named`` None: these are removed. If the daemon refuses the request as a whole (it is too
         large), changes and then removals are sent in parts; load balancers at fault are kept, and the rest is
         sent as a complete request again. Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`,
-        :class:`DeviceUnavailable`.
+        :class:`DeviceUnavailable`, and :class:`DeviceRejected` if a read is refused.
         """
         # Read only if something is to be kept; otherwise a complete batch needs no read.
         keeps = bool(problems) or named is not None

@@ -1,11 +1,12 @@
-"""The HAProxy driver: implements the :class:`evenkeel.core.ports.Device` port for a group of ``evenkeel-haproxyd``
-daemons.
+"""The HAProxy driver: implements the :class:`evenkeel.core.ports.Device` port for a group of
+``evenkeel-haproxyd`` daemons.
 
-:mod:`evenkeel.devices.group` holds what is common to all device types. A device that was unreachable is sent the whole
-partition when it is reachable again. The daemons verify and repair their own configuration, so the driver keeps only
-three things in memory: the load balancers that differed between devices at the last observation, the daemon incarnation
-(``state_id``) under which it took over each partition, and the takeovers that did not reach a daemon. If a daemon lost
-its state, the driver takes the partition over again and sends everything.
+:mod:`evenkeel.devices.group` holds what is common to all device types. A device that was unreachable is sent
+the whole partition when it is reachable again. The daemons verify and repair their own configuration, so the
+driver caches no contents of partitions. It remembers the load balancers that differed between devices at the
+last observation, the last observation itself, the daemon incarnation (``state_id``) under which it took over
+each partition, and the takeovers that did not reach a daemon. If a daemon lost its state, the driver takes
+the partition over again and sends everything.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -85,7 +86,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         reached, also make their HAProxys peers.
 
         Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceRejected` if a daemon refuses this
-        owner, or :class:`DeviceUnavailable` if no device is reachable.
+        owner or a read, or :class:`DeviceUnavailable` if no device is reachable.
         """
         partition = self._names.partition_name(batch.project_id)
         rendered = await self._render_batch(batch)

@@ -67,7 +67,7 @@ class HaproxyOptions(Value):
 
 
 def parse_options(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> HaproxyOptions:
-    """Validate the options. Raises :class:`ValueError` naming option, value and what is allowed, but never a
+    """Validate the options. Raises :class:`ValueError` that names the wrong options, and never repeats a
     password.
     """
     values = checked_values(OPTIONS, options)

@@ -86,7 +86,8 @@ class NoopGroup:
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Set the partition's guard to this owner. Raises :class:`StaleOwner` for an owner older than the
-        guard, and :class:`DeviceUnavailable`.
+        guard or the newest guard that was removed, or of another session at the same epoch;
+        :class:`DeviceUnavailable`.
         """
         self._reachable_memory().take_over(project_id, epoch, session_id)
 

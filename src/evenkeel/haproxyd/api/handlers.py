@@ -45,9 +45,9 @@ class PartitionOperations(Protocol):
 
 
 class Handlers:
-    """HTTP handlers of the daemon's API, one method per route. All raise :class:`DaemonRefused` for a bad
-    parameter or body, and let the errors of the partitions pass: :mod:`api.refusals` maps them to
-    responses.
+    """HTTP handlers of the daemon's API, one method per route. Those that take a parameter or body raise
+    :class:`DaemonRefused` for a bad one, and let the errors of the partitions pass: :mod:`api.refusals`
+    maps them to responses.
     """
 
     def __init__(
@@ -99,8 +99,8 @@ class Handlers:
 
     async def take_over_partition(self, request: web.Request) -> web.Response:
         """Handle ``POST /v1/partitions/{name}/guard``: make the sender the partition's owner, creating the
-        partition if it does not exist; answer with the new owner and write a journal entry, also for a
-        refusal.
+        partition if it does not exist; answer with the new guard. A journal entry is written, also for a
+        refusal unless name or body are invalid.
 
         Raises :class:`DaemonRefused` for an invalid name or body, and the errors of
         :meth:`PartitionOperations.take_over`, such as ``StaleOwner``.

@@ -15,7 +15,9 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class BodyRefused(ValueError):
-    """The body is not of the expected type; the text names field and rule, and repeats no values of the body."""
+    """The body is not of the expected type. The text names field and rule; of the body it repeats names of
+    unknown fields, and a value that is none of the allowed words.
+    """
 
 
 def decode_body(content: bytes, kind: type[T]) -> T:

@@ -119,7 +119,7 @@ FileVersion = tuple[int, int]
 
 def _file_version(path: Path) -> FileVersion | None:
     """Return inode number and time of last modification of a file, in nanoseconds; None if the file does not
-    exist.
+    exist or cannot be examined.
     """
     try:
         found = path.stat()

@@ -106,15 +106,17 @@ class OldWorkers:
         return sum(private_memory_bytes(one.pid) for one in self.living_workers())
 
     async def end_surplus_workers(self, count_max: int) -> None:
-        """End old workers, those with the fewest connections first, until at most ``count_max`` are left."""
+        """Try to end as many old workers, those with the fewest connections first, as exceed ``count_max``. A
+        worker that does not end in time is left.
+        """
         surplus = len(self.living_workers()) - count_max
         if surplus > 0:
             await self.end_workers(surplus, "count", f"the limit is {count_max} of a project")
 
     async def end_workers(self, count: int, limit: str, reason: str) -> int:
-        """End ``count`` old workers, those with the fewest connections first, with an event for each, and
-        return how many have ended. ``limit``: name of the exceeded limit, for the metric; ``reason``: for
-        operators.
+        """Terminate up to ``count`` old workers, those with the fewest connections first, with an event for
+        each that ended in time, and return how many did. ``limit``: name of the exceeded limit, for the
+        metric; ``reason``: for operators.
         """
         ended = 0
         for one in fewest_connections_first(
@@ -145,8 +147,8 @@ class OldWorkers:
 
 
 async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> None:
-    """End old workers until those of all partitions together are within ``limit_bytes``, and set the metrics;
-    gives up, until the next call, if one does not end.
+    """End old workers until those of all partitions together are within ``limit_bytes``, then set the
+    metrics; gives up, with the metrics unchanged, if one does not end.
 
     The partition whose old workers need most memory loses the first one, so that a project with many changes
     does not end the connections of others.

@@ -41,8 +41,8 @@ HAProxy 3.2 never answers a command that arrives at the wrong moment, so it has 
 
 
 class HaproxyProcess:
-    """Master and workers of one partition's HAProxy. ``on_exit`` is called once for each process that ended
-    without being stopped.
+    """Master and workers of one partition's HAProxy. ``on_exit`` is called once for each master that ended by
+    itself, unless :meth:`start` is still waiting for it.
     """
 
     def __init__(
@@ -267,7 +267,8 @@ class HaproxyProcess:
         ended before.
 
         Raises :class:`HaproxyRefused` with HAProxy's reason, and then the old worker keeps serving;
-        :class:`HaproxyDown` if the master does not answer in time; :class:`OSError`.
+        :class:`HaproxyDown` if the master does not answer in time or there is no usable HAProxy;
+        :class:`OSError`.
         """
         await asyncio.to_thread(run_dir.create_run_dirs, self._settings)
         position = self._output.end_offset()

@@ -36,10 +36,7 @@ from evenkeel.metrics.haproxyd import RELOAD_DURATION
 log = structlog.get_logger(__name__)
 
 TRIES_MAX = 4
-"""Maximum number of reloads for one configuration.
-
-Each leaves out what the previous one showed to be invalid; the last one has the configuration that ran before.
-"""
+"""Maximum number of attempts for one configuration; each leaves out what the previous one showed to be invalid."""
 
 
 class HaproxyReloader:
@@ -213,7 +210,8 @@ class HaproxyReloader:
 
     async def _keep_server_states(self, config: HaproxyConfig, answers: tuple[str, ...]) -> None:
         """Write the states of servers for the next worker, from ``answers`` if it has the worker's states,
-        else from a query. Raises :class:`HaproxyDown`, :class:`OSError`.
+        else from a query. Raises :class:`HaproxyDown`, :class:`OSError`, and :class:`ValueError` or
+        :class:`KeyError` for an answer in an unexpected form.
         """
         states = answers[0] if answers else await self._process.cli.command(SHOW_SERVERS_STATE)
         await asyncio.to_thread(write_file, self._storage.states, state_file_content(config, states).encode())

@@ -1,11 +1,11 @@
 """Makes one HAProxy run a configuration with the least disruption: nothing, runtime commands, or a reload.
 
-Files are written before HAProxy receives commands, so that after a crash at any moment HAProxy starts with the new or
-the old configuration. The configuration that the process last read is recorded beside them (``running.json``): from it
-a restarted daemon derives whether an adopted process runs what is on disk, and reloads it if that is not certain.
-
-A load balancer that HAProxy refuses keeps its previous configuration; the others are applied. Not safe for concurrent
-calls.
+Files are written before a reload or start, but after runtime commands; before any change, the record of what
+runs is marked as unknown. So after a crash at any moment HAProxy starts with the new or the old
+configuration. The configuration that the process last read is recorded beside the files (``running.json``):
+from it a restarted daemon derives whether an adopted process runs what is on disk, and reloads it if that is
+not certain. A load balancer that HAProxy refuses keeps its previous configuration; the others are applied.
+Not safe for concurrent calls.
 """
 
 import asyncio
@@ -269,8 +269,9 @@ class HaproxyRunner:
             self._log.warning("haproxy's listeners are taken from the record", reason=str(error))
 
     def _bindable_config(self, config: HaproxyConfig) -> tuple[HaproxyConfig, dict[str, str]]:
-        """Return the configuration in which load balancers and peers whose addresses cannot be bound now are
-        replaced by what runs, or left out; and ``{load balancer id: error}``.
+        """Return the configuration in which load balancers whose addresses cannot be bound now are replaced
+        by what runs, or left out; and ``{load balancer id: error}``. Peers whose address cannot be bound are
+        left out, and the reason is kept for the problem of the :class:`ApplyResult`.
         """
         config, self._peer_problem = drop_unbindable_peer(config, self._state.binds)
         errors = unbindable_load_balancers(config, self._state.config, self._state.binds)

@@ -70,9 +70,9 @@ class WorkerUsers:
         return not self.shared_reason
 
     def restore(self, partition: str, uid: int) -> WorkerUser | None:
-        """Return the user for a partition whose stored user id is ``uid`` (0: none): the configured user of
-        all partitions, if there is one; else that id's, or None if it is out of range or another partition
-        has it.
+        """Return the user for a partition whose stored user id is ``uid`` (0: none), and record that the
+        partition has this id. If all partitions have a configured user, that is returned; None if the id
+        is out of range or another partition has it.
         """
         if self._fixed or not uid or uid not in self._ids:
             return self._fixed

@@ -4,7 +4,8 @@ Health is set by ``set server … health up|down``, which HAProxy logs as any ot
 health again in every new worker and whenever a server leaves maintenance, because HAProxy then assumes that
 the server is up. While the daemon does not run, the last health remains, and the next daemon continues from
 it. A server that was set down is set up again when its monitor is removed, because nothing else would. Where
-the host allows no ICMP socket, no server is checked, none stays down, and the log reports that.
+the host allows no socket for a kind of check, servers with such checks are not checked and do not stay down,
+and the log reports that.
 
 Each partition has a limit of concurrent pings, and no answer is waited for longer than
 :data:`ANSWER_SECONDS_MAX`, so that one tenant's unreachable servers do not delay another's checks.
@@ -91,7 +92,9 @@ class PingChecks:
         """Cancelled checks that may still have a command in progress, with their servers."""
         self._with_result: set[PingedServer] = set()
         self._permitted = True
-        """False after the host refused to create an ICMP socket, until a ping fails for another reason."""
+        """False after the host refused a socket for an ICMP or SCTP check, until a check is impossible for another
+        reason.
+        """
         self._set_down: set[PingedServer] = set()
         """Servers that this daemon or an earlier one has set down in HAProxy."""
         self._lifting: dict[PingedServer, asyncio.Task[None]] = {}

@@ -1,8 +1,9 @@
-"""Sets and maps of the table that all partitions share: their keys and data, in nft's notation and as bytes. Pure.
+"""Sets and maps of the table that all partitions share: their keys and data, in nft's notation and as bytes.
+Pure.
 
-Each has a twin for each family. What differs between load balancers is data of these maps, and not rules: the kernel
-finds an element, adds it and removes it at the same cost among a hundred thousand, but examines every rule that can be
-reached when one rule changes.
+There is one of each for IPv4 and one for IPv6. What differs between load balancers is data of these maps, and
+not rules: the kernel finds an element, adds it and removes it at the same cost among a hundred thousand, but
+examines every rule that can be reached when one rule changes.
 """
 
 import ipaddress

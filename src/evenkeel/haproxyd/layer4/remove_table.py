@@ -1,6 +1,7 @@
-"""``python -m evenkeel.haproxyd.layer4.remove_table TABLE``: removes a table whose daemon is gone, as after a demo.
+"""``python -m evenkeel.haproxyd.layer4.remove_table TABLE``: removes a table whose daemon is gone, as after a
+demo.
 
-Flows that live end with it. A table that is not there is no error.
+Live flows end with the table. A table that is not there is no error.
 """
 
 import errno

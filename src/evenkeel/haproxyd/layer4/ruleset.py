@@ -15,7 +15,7 @@ object    what it is
 ``is-``   counter without traffic, whose name has the digest of the partition's content: what the kernel holds
 ========  ==================================================================================================
 
-Each name contains the partition's, so tenants' objects never collide.
+Each name contains the partition's, or is a digest of a text that does, so that tenants' objects do not collide.
 """
 
 import hashlib

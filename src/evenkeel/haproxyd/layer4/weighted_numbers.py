@@ -15,10 +15,11 @@ from typing import Literal
 HASH_SLOTS = 256
 """Number of slots of each pool whose clients are hashed, however many servers it has."""
 EXACT_WEIGHTS_MAX = 8
-"""Greatest sum of weights for which each server gets as many numbers as its weight."""
+"""Greatest sum of weights, divided by their common divisor, for which each server gets as many numbers as its weight.
+"""
 OFFSET_BITS = 16
 APPROXIMATE_NUMBER_COUNTS = (256, 4096)
-"""How many numbers are shared out if the sum of weights is greater than ``EXACT_WEIGHTS_MAX``: the first up to
+"""How many numbers are shared out if that sum is greater than ``EXACT_WEIGHTS_MAX``: the first up to
 ``FEW_SERVERS_MAX`` servers, the second for more.
 """
 FEW_SERVERS_MAX = 8

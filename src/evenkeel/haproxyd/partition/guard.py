@@ -55,7 +55,7 @@ class ForeignPartition(EvenKeelError):
 
 class PartitionGuard:
     """The guard of one partition: owner and peers, in memory and on disk. Methods that write raise
-    :class:`OSError`, and then nothing has changed in memory.
+    :class:`OSError`, and then owner and peers in memory are unchanged.
     """
 
     def __init__(

@@ -1,8 +1,9 @@
 """One partition: its guard, its contents, and the task that applies changes, pass after pass.
 
-A pass applies together all changes that arrived during the previous one. The held contents change only after HAProxy
-runs them and they are on disk. A takeover changes the guard first: from then on no change of an older owner is applied.
-A HAProxy that ends is restarted, at once the first time and then after increasing pauses.
+A pass applies together all changes that arrived during the previous one. The held contents change only after
+HAProxy runs them and they are on disk. A takeover changes the guard first: from then on no change of an older
+owner is applied. A HAProxy that ends is restarted after a short pause, which doubles with each failure up to
+a maximum.
 """
 
 import asyncio
@@ -188,11 +189,12 @@ class PartitionSupervisor:
         self._host.binds.reserve_unknown(self.name, (await asyncio.to_thread(self._storage.read_running)).places)
 
     async def start(self) -> None:
-        """Adopt a running HAProxy, or start one and return after that pass. Why a pass failed is in
-        ``problem``; an adoption that fails raises :class:`OSError`.
+        """Adopt a running HAProxy, or run the first pass, which starts a HAProxy if load balancers are held;
+        nothing happens in a partition that never had an owner. Why a pass failed is in ``problem``; an
+        adoption that fails raises :class:`OSError`.
 
-        An adopted HAProxy is left unchanged for ``owner_wait_seconds``: the disk may be an older copy, and
-        the owner is about to send the configuration.
+        An adopted HAProxy is left unchanged until its owner sends the configuration, or for
+        ``owner_wait_seconds`` if there is a record of what it runs: the disk may be an older copy.
         """
         try:
             await self._runner.adopt(self._applier.current_config())

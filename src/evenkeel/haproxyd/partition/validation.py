@@ -100,8 +100,8 @@ def _name_problems(kind: str, names: tuple[str, ...]) -> Iterator[str]:
 
 
 def name_problem(subject: str, name: str) -> str:
-    """Return the message for a name that does not match :data:`~evenkeel.haproxyd.wire.NAME_PATTERN`; the caller has
-    checked that. ``subject``: the named object.
+    """Return the message for a name that does not match :data:`~evenkeel.haproxyd.wire.NAME_REGEX`; the
+    caller has checked that. ``subject``: the named object.
     """
     return f"{subject} is {name[:200]!r}; allowed: {wire.NAME_REGEX}"
 

@@ -38,10 +38,10 @@ def verify_definition(
     """Return the definition with the types of its objects, or with a problem. ``devices``: the objects of
     each reachable device, by host.
 
-    A tag with an object that no device has is discarded with a warning, as F5's agent does, unless it is the
-    only tag or ``strict`` is true. An object that only some devices have is a problem: discarding the tag
-    would remove the object from the traffic of the devices that have it. So is an object of different types
-    on different devices.
+    A tag with an object that no device has is discarded with a warning, as F5's agent does, unless no tag
+    would be left or ``strict`` is true: then it is a problem. An object that only some devices have is a
+    problem: discarding the tag would remove the object from the traffic of the devices that have it. So is
+    an object of different types on different devices.
     """
     if definition.problem:
         return definition

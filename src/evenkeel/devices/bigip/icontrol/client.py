@@ -1,9 +1,9 @@
 """iControl REST over HTTPS: one device, one user, a few connections.
 
 Gives the guarantees of :mod:`evenkeel.devices.https`. Reads are retried while the device is busy, within a
-deadline; a write is retried only after a response which shows that it was not carried out. Errors are
-:class:`DeviceUnavailable` (state unknown) and :class:`DeviceRejected` (understood and refused;
-:class:`ObjectAbsent` and :class:`ObjectExists` are subclasses).
+deadline; a write is retried only if it was not sent, or after a response which shows that it was not carried
+out. Errors are :class:`DeviceUnavailable` (state unknown) and :class:`DeviceRejected` (understood and
+refused; :class:`ObjectAbsent` and :class:`ObjectExists` are subclasses).
 """
 
 import asyncio

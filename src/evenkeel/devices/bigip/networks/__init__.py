@@ -1,1 +1,1 @@
-"""Recognises, by name, objects in /Common and in tenants' partitions that attach devices to networks."""
+"""Recognises, by name or mark, objects in /Common and in tenants' partitions that attach devices to networks."""

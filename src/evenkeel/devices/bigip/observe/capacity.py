@@ -65,9 +65,9 @@ class BigIpCapacity:
         self._meter = RateMeter()
 
     async def read(self, metrics: Collection[str]) -> dict[str, float]:
-        """Return ``{metric: value}`` of the requested metrics, throughputs in bit/s; metrics not yet known,
-        as rates at the first reading, are left out. Raises :class:`DeviceUnavailable`,
-        :class:`DeviceRejected`.
+        """Return ``{metric: value}`` of the requested metrics: numbers of objects or connections, throughputs
+        in bit/s, and TLS connections per second. Metrics not yet known, as rates at the first reading, are
+        left out. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
         """
         counted = [metric for metric in COUNTED_OBJECTS_BY_METRIC if metric in metrics]
         traffic = any(

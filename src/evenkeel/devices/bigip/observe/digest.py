@@ -1,9 +1,9 @@
 """A digest per load balancer of the load balancer's objects on a device, from the responses to bulk reads. Pure.
 
-The digest covers virtual addresses, virtual servers, pools and members, with the attributes that Even Keel sets: there
-manual changes are likely and harmful. Not covered are profiles and monitors, which an observation does not read, and
-state that a device changes by itself, such as a member's. Digests of different versions of this module are not
-comparable.
+The digest covers virtual addresses, virtual servers, pools and members, with most attributes that Even Keel sets:
+there manual changes are likely and harmful. Not covered are a virtual server's profiles, iRules and policies, the
+content of profiles and monitors, which an observation does not read, and state that a device changes by itself, such
+as a member's. Digests of different versions of this module are not comparable.
 """
 
 import hashlib

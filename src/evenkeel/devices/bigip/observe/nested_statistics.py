@@ -1,4 +1,4 @@
-"""Nested statistics: the form in which a device returns everything that is not configuration. Pure.
+"""Nested statistics: the form in which a device returns counters and states. Nothing is requested here.
 
 ``{"entries": {link: {"nestedStats": {"entries": {name: {"value": 1}, other: {"description": "up"}}}}}}``
 """

@@ -2,7 +2,7 @@
 
 Seven reads per device, however many load balancers there are: virtual addresses, virtual servers, statistics
 of virtual servers, pools with members (in pages), and the cluster's devices, device groups and config-sync.
-Marks show which objects are the group's. Everything except reading is pure. A device's counters, and so the
+Marks show which objects are the group's. Only :func:`read_device` sends requests. A device's counters, and so the
 totals, restart at zero when the device restarts.
 """
 
@@ -95,11 +95,12 @@ def merge_readings(
     absent: Collection[AbsenceOnDevice] = (),
     persistent_absences: Collection[AbsenceOnDevice] = (),
 ) -> Observation:
-    """Merge the readings of all devices, by host and at least one, into one observation.
+    """Merge the readings of all devices (``{host: reading}``, at least one) into one observation.
 
     Statuses are those of the active device (else the first that responded), statistics are summed over
-    devices. ``absent``: objects that a device lacks and others have. ``persistent_absences``: objects that it already
-    lacked at the previous observation; their load balancers are DEGRADED unless their status is worse.
+    devices. ``absent``: objects that a device lacks and others have. ``persistent_absences``: objects that it
+    already lacked at the previous observation; their load balancers are DEGRADED if their status is ONLINE or
+    not known.
     """
     seen = tuple(readings.values())
     best = next((one for one in seen if one.state.failover_state == "active"), seen[0])
@@ -160,8 +161,9 @@ def _objects_on_device(
 def add_out_of_step_statuses(
     found: tuple[ObservedStatus, ...], persistent_absences: Collection[AbsenceOnDevice]
 ) -> tuple[ObservedStatus, ...]:
-    """Return the statuses, with DEGRADED for load balancers in ``persistent_absences``, whose objects differ between
-    devices, unless they have a worse status.
+    """Return the statuses, with DEGRADED for load balancers in ``persistent_absences``, whose objects differ
+    between devices; load balancers with another status than ONLINE keep it, and those without a status are
+    added.
     """
     changed = {one.id: one for one in degraded_statuses_of_absences(persistent_absences)}
     kept = []
@@ -288,7 +290,9 @@ def _listener_status(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> Ope
 
 
 def listener_statistics(reading: BigIpReading, names: BigIpNames) -> Mapping[str, ListenerStatistics]:
-    """Compute this device's totals by listener id, summed over the VIPs of the listener."""
+    """Compute this device's totals by listener id, summed over the VIPs of the listener; listeners without
+    counters are left out.
+    """
     return reading.result_cache.cached_result(
         _statistics_by_listener, reading.virtuals, reading.statistics, reading.result_cache, names
     )

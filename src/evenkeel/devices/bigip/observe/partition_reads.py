@@ -137,11 +137,11 @@ async def read_partition(
     reads: "PartitionReadCache | None" = None,
 ) -> tuple[Observed, Guards, dict[str, str]]:
     """Read a project's objects and guards, and the shared subnets in /Common of which its SNAT pool has
-    addresses.
+    addresses. For the common project, the objects are those in /Common that attach the device to networks.
 
     The third item of the result is ``{subnet id: the device's self IP, with prefix length}`` of these shared
-    subnets. ``reads``: earlier reads of the partition. Raises :class:`DeviceRejected`,
-    :class:`DeviceUnavailable`.
+    subnets; empty for the common project. ``reads``: earlier reads of the partition. Raises
+    :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
     partition = names.partition_name(project_id)
     if project_id == COMMON_PROJECT:

@@ -1,8 +1,8 @@
-"""Requirements that a device must meet, and checks that name the unmet ones. Pure, except for
-:func:`read_device_state`.
+"""Requirements that a device must meet, and checks that name the unmet ones. Only :func:`read_device_state`
+sends requests.
 
-TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minutes), ready, and ltm provisioned.
-Requirements on the cluster are in :mod:`evenkeel.devices.bigip.sync.rules`.
+TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minutes), ready, and ltm
+provisioned. Requirements on the cluster are in :mod:`evenkeel.devices.bigip.sync.rules`.
 """
 
 from collections.abc import Collection, Iterable, Mapping

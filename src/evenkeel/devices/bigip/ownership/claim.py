@@ -75,7 +75,7 @@ async def count_save(device: IControl, names: BigIpNames, seen: Claim, folder: s
 
 def parse_claim(item: Mapping[str, Any]) -> Claim:
     """Parse the claim in a data group. Missing records (edited manually) give an empty lineage or stamp, and
-    0 saves.
+    0 saves; so does a count of saves that is no number or has more than 15 digits.
     """
     found = item.get("records")
     records = {

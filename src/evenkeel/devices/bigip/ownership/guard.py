@@ -1,7 +1,7 @@
 """The guard: the device's own record of a partition's owner, checked by the device on every write.
 
 A guard is a data group named after its epoch and its owner's session. A takeover deletes the guards that it read and
-creates its own in one transaction. If another agent was faster, one of its deletions names an absent object and the
+creates its own in one transaction. If another agent was faster, a deletion names an absent object and the
 device refuses the whole transaction: the takeover is a compare-and-set. The first owner has no guard to delete, so it
 also creates a sentinel of fixed name: of two first owners, the second finds that it exists; and it must be above the
 minimum epoch (:mod:`.minimum_epoch`), which shows the newest guard that was removed. Each batch of a stale owner refers
@@ -79,12 +79,14 @@ async def take_over_partition(
     timeout_seconds: float,
     defers: bool = False,
 ) -> TakeoverResult:
-    """Make ``mine`` the partition's only guard. ``defers``: leave the guard of a new partition to its first
-    transaction, because before there is nothing to protect.
+    """Make ``mine`` the partition's only guard; create the partition if it does not exist. ``defers``: return
+    the commands that create the guard of a new partition, for its first transaction, because before there
+    is nothing to protect.
 
-    Raises :class:`StaleOwner` if there is a newer guard or one of another session at this epoch, or if there is none
-    but such a guard was removed; :class:`DeviceRejected` if the partition belongs to another environment or device
-    group; :class:`DeviceUnavailable`.
+    Raises :class:`StaleOwner` if there is a newer guard or one of another session at this epoch, or if there
+    is none but such a guard was removed; :class:`DeviceRejected` if the epoch is out of range, the partition
+    belongs to another environment or device group, or another program's objects are in it;
+    :class:`PartitionUnavailable` after :data:`TAKEOVER_ATTEMPTS_MAX` attempts; :class:`DeviceUnavailable`.
     """
     # A shard at its first epoch most likely has no partition yet: the attempt to create it replaces a read.
     new = mine.epoch <= FIRST_EPOCH and await ensure_partition(device, partition, names)
@@ -212,12 +214,13 @@ async def retire_guard(
     keeps_guard: bool = False,
     extra_commands: Sequence[Command] = (),
 ) -> None:
-    """Remove the guard ``mine`` and the sentinel of an otherwise empty partition, and raise the minimum epoch, in one
-    transaction.
+    """Remove the guard ``mine`` and the sentinel of an otherwise empty partition, and raise the minimum
+    epoch, in one transaction.
 
-    ``keeps_guard``: only raise the minimum epoch. ``extra_commands``: more commands for the transaction. Raises
-    :class:`DeviceRejected` if the guard is not there any more; :class:`DeviceUnavailable`, and then the guard may be
-    removed or not.
+    ``keeps_guard``: only raise the minimum epoch. ``extra_commands``: more commands for the transaction.
+    Raises :class:`DeviceRejected` if the guard is not there any more or the device refuses
+    :data:`TAKEOVER_ATTEMPTS_MAX` attempts; :class:`DeviceUnavailable`, and then the guard may be removed or
+    not.
     """
     removals = [Command(method="DELETE", path=_data_group_path(partition, name)) for name in (mine.name, GUARD_PREFIX)]
     for attempt in range(1, TAKEOVER_ATTEMPTS_MAX + 1):
@@ -251,8 +254,8 @@ async def remove_partition(device: IControl, partition: str, names: BigIpNames) 
     """Remove a partition with this device group's mark, which the caller knows to have no guard. True: the
     partition does not exist now.
 
-    False: the mark is missing or another owner's, or the device refuses because the partition is not empty.
-    Raises :class:`DeviceUnavailable`.
+    False: the mark is missing or another owner's, or the device refuses, as it does if the partition is not
+    empty. Raises :class:`DeviceUnavailable`.
     """
     try:
         if await partition_mark(device, partition, names) is None:
@@ -282,7 +285,9 @@ def check_guard_owner(guards: Guards, partition: str, mine: Guard, names: BigIpN
 
 
 def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpNames, owner: str) -> list[Command]:
-    """Return the commands of the transaction that replaces the found guards by ``mine``."""
+    """Return the commands of the transaction that replaces the found guards by ``mine``; if there are none,
+    it also creates the sentinel anew.
+    """
     old = [seen.name for seen in guards.held if seen != mine]
     if not guards.held and guards.has_sentinel:
         old.append(GUARD_PREFIX)

@@ -73,11 +73,11 @@ class MinimumEpoch:
         return self._keep_newest_commands(found)
 
     async def raise_commands(self, mine: Guard) -> list[Command]:
-        """Return commands that raise the minimum epoch to the guard ``mine``, which the same transaction
-        removes.
+        """Return commands that raise the minimum epoch to that of ``mine``, for the transaction that removes
+        this guard.
 
-        If the minimum epoch is as high already, the commands change nothing, but make the transaction fail if
-        the minimum epoch is changed meanwhile. Raises :class:`DeviceUnavailable`.
+        If the minimum epoch is as high already, the commands do not raise it, but make the transaction fail
+        if the minimum epoch is changed meanwhile. Raises :class:`DeviceUnavailable`.
         """
         found = await self._read_guards()
         newest = _newest_guard(found)

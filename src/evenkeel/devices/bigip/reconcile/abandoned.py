@@ -1,8 +1,8 @@
 """Finds self IPs, VLANs and tunnels of F5's agent in whose subnets nothing else is left. Pure.
 
-Late in 9.10 F5's agent attaches devices to a network for the source addresses of one load balancer alone.
-When Even Keel's addresses have replaced these, nothing else is in that network, and the attachment would keep
-the route domain from being removed.
+Later releases of F5's agent 9.10 attach devices to a network for the source addresses of one load balancer
+alone. When Even Keel's addresses have replaced these, nothing else is in that network, and the attachment
+would keep the route domain from being removed.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -28,8 +28,8 @@ _MONITOR_NAMESPACE = "monitor"
 
 
 def keys_to_delete_later(steps: Collection[ConfigOperation], observed: Observed, partition: str) -> frozenset[Key]:
-    """Return the keys of objects that these steps delete and that must wait for a later transaction; mostly
-    none.
+    """Return the keys of objects that these steps delete and that must wait for a later transaction; empty
+    unless the steps delete a monitor or policy that an object that stays uses now.
 
     Virtual servers, virtual addresses and members are deleted at once; so are objects that are created anew.
     """

@@ -1,6 +1,6 @@
 """Describes drift (changes by others on the device) that a pass found and repaired. Pure.
 
-Descriptions name objects and attributes as the device does, and never a value, because another user wrote the value.
+Descriptions name objects and changed attributes, and never a value, because another user wrote the value.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,8 +41,8 @@ ALL_GONE_TEXT = "nothing of it was left; put back"
 
 
 def drift_texts(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
-    """Describe the drift that these operations of one load balancer repair, one text each; a single text if
-    nothing of the load balancer was left.
+    """Describe the drift that these operations of one load balancer repair, one text for each object; a
+    single text if nothing of the load balancer was left.
 
     ``wanted``: number of the load balancer's objects, without members and files.
     """

@@ -106,8 +106,9 @@ def unreferenced_keys(theirs: Iterable[Key], left: Mapping[Key, Attributes], par
 
 
 def _referenced_paths(items: Iterable[tuple[Key, Attributes]]) -> Iterator[tuple[str, str]]:
-    """Yield kind and path of everything that virtual servers, route domains, iRules, profiles and persistence refer
-    to.
+    """Yield kind and path of the iRules, policies, profiles, persistence profiles and bandwidth policies to
+    which virtual servers, route domains, iRules, profiles and persistence profiles refer; an unset
+    reference yields an empty path.
     """
     for key, attributes in items:
         if key.type == VIRTUAL:

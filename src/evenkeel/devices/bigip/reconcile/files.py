@@ -43,11 +43,11 @@ class WrongContent(Exception):
 def add_files(
     rendered: RenderedObjects, observed: Observed, contents: Mapping[str, CertificateContent], names: BigIpNames
 ) -> RenderedObjects:
-    """Return the load balancer with the files that its objects refer to. ``contents``: those of the batch, by
-    sha256.
+    """Return the load balancer with the files that its objects refer to; unchanged if it needs none or has a
+    problem. ``contents``: those of the batch, by sha256.
 
-    If neither the device nor the batch has some contents, the result has a problem and names them as
-    ``lacking`` instead; a content that does not match its sha256 is a problem, too.
+    If neither the device nor the batch has some contents, the result has a problem, no objects, and names the
+    contents as ``lacking``; a content that does not match its sha256 is a problem, too.
     """
     if not rendered.needs or rendered.problem:
         return rendered
@@ -148,8 +148,8 @@ def _chain_or_none(attributes: Mapping[str, Any], files: Collection[str]) -> dic
 def unused_files(
     observed: Observed, rendered: Iterable[RenderedObjects], gone: Iterable[Key], partition: str, names: BigIpNames
 ) -> list[Key]:
-    """Return the keys of Even Keel's files to which nothing will refer. ``gone``: keys of objects to be
-    removed.
+    """Return the keys of Even Keel's files to which nothing will refer and whose contents no load balancer in
+    ``rendered`` needs. ``gone``: keys of objects to be removed.
     """
     ours = [key for key in observed if key.type in FILES and names.is_file(key.name)]
     if not ours:

@@ -1,9 +1,10 @@
-"""Changes of objects that attach a device to networks, which a partition's load balancers share, and removal of unused
-ones.
+"""Changes of objects that attach a device to networks, which a partition's load balancers share, and removal
+of unused ones.
 
-Pure. Users are not counted: whether an object is needed follows from the virtual addresses and pool members that exist,
-or will exist, in the partition. So a pass over only some of a tenant's load balancers removes exactly what the last
-user leaves, and so does a pass of another agent, whatever happened before.
+Nothing is read or written here. Users are not counted: whether an object is needed follows from the virtual
+addresses and pool members that exist, or will exist, in the partition. So a pass over only some of a tenant's
+load balancers removes exactly what the last user leaves, and so does a pass of another agent, whatever
+happened before.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -65,8 +66,8 @@ def merge_network_objects(wanted: Iterable[WantedObject]) -> dict[Key, WantedObj
 
 
 def _union_of_lists(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
-    """Return both lists as one, sorted by name and without duplicates; the end points of records for all
-    hosts are united.
+    """Return both lists as one, sorted by name and without duplicates: of two items with one name that of
+    ``other`` stays, but records for all hosts get the end points of both.
     """
     found: dict[str, Any] = {_item_name(item): item for item in one}
     for item in other:
@@ -168,10 +169,10 @@ def _default_route(
 def unused_snat_addresses(
     left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], shared: SharedNetworks
 ) -> frozenset[str]:
-    """Return the paths of SNAT addresses in Even Keel's SNAT pool that are in /Common and whose subnets nothing uses
-    any more.
+    """Return the paths of SNAT addresses in /Common that are members of SNAT pools, that no wanted pool
+    needs, and whose subnets nothing uses any more.
 
-    Addresses of unknown subnets are not returned, so they stay.
+    Addresses of subnets that ``shared`` does not know are not returned, so they stay.
     """
     pools = [key for key in left if key.type == SNAT_POOL]
     here = {canonical.full_path(item) for key in pools for item in left[key].get("members") or ()}
@@ -196,7 +197,7 @@ def unused_network_objects(
     left: Mapping[Key, Attributes], marked: Observed, names: BigIpNames, partition: str, spare: Collection[str]
 ) -> list[Key]:
     """Return this device group's network objects that nothing will use, and all its routes; objects whose
-    mark names a network are left out.
+    mark names one owner (a load balancer, or a network in /Common) are left out.
 
     ``left``: attributes of all objects that will exist. ``marked``: the objects that exist now. ``spare``:
     result of :func:`unused_snat_addresses`.
@@ -261,8 +262,8 @@ def _route_domain_and_host(text: str) -> tuple[int, str]:
 def _is_subnet_used(
     key: Key, left: Mapping[Key, Attributes], marked: Observed, addresses: Iterable[tuple[int, str]]
 ) -> bool:
-    """Whether one of the ``addresses`` in use needs the network object ``key``. ``left``: the objects that remain,
-    ``key`` among them; ``marked``: all objects with an ownership mark.
+    """Whether one of the ``addresses`` in use needs the network object ``key``. ``left``: attributes of the
+    objects that remain, ``key`` among them; ``marked``: the objects that exist now.
     """
     if key.type in NEIGHBOURS:
         return _route_domain_and_host(str(left[key].get("ipAddress", ""))) in addresses
@@ -308,8 +309,8 @@ def _marked_subnet_id(seen: ObservedObject) -> str:
 def reference_removals(
     left: Mapping[Key, Attributes], gone: Collection[Key], partition: str, spare: Collection[str]
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
-    """Yield ``(key, attributes)`` changes that take references to objects in ``gone`` out of lists, before these
-    objects are removed.
+    """Yield ``(key, attributes)`` changes that take references to objects in ``gone``, and to paths in
+    ``spare``, out of the lists of SNAT pools and route domains before the objects are removed.
     """
     paths = {*(f"/{partition}/{key.name}" for key in gone), *spare}
     for key, attributes in left.items():

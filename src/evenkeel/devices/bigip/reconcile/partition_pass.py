@@ -1,18 +1,21 @@
-"""One pass over one partition of one device: check the guard, read, plan, write, and isolate what the device refuses.
+"""One pass over one partition of one device: check the guard, read, plan, write, and isolate what the device
+refuses.
 
-The observed state is cached between passes (:class:`CachedPartition`). The cache is valid only under the same epoch and
-while the outcome of every write was known. So
+The observed state is cached between passes (:class:`CachedPartition`). The cache is valid only under the same
+epoch and while the outcome of every write was known. So
 
-- a change is planned from the cache and written without a read: the guard protects it, and if the cache is wrong the
-  device refuses the write, which leads to a full read;
-- an empty plan is trusted only after a light read: two requests, for pools with members and for virtual servers;
+- a change is planned from the cache and written without a read, except of forwarding tables: the guard protects it,
+  and if the cache is wrong the device refuses the write, which leads to a full read;
+- an empty plan is trusted only after a light read (two requests, for pools with members and for virtual servers), or
+  if the partition is new; for networks in /Common everything is read;
 - everything is read if nothing is cached (takeover, a failed or unknown write, a device that was unreachable), for a
   ``complete`` batch, if the light read shows a difference, and if the last full read is older than
   ``full_read_interval_seconds``. A full read includes the guards; if this agent's is not the only one, nothing is
   written until a takeover and another full read.
 
-A refused batch is split until only the load balancers that the device refuses are left. A write whose response was lost
-is never repeated: the transaction is dropped, the partition read again, and the rest planned again.
+A refused batch is split until only the load balancers that the device refuses are left. After a write whose
+response was lost, its transaction is dropped if it is still pending, the partition is read again, and the
+rest planned again.
 """
 
 import contextlib
@@ -82,10 +85,9 @@ from evenkeel.devices.bigip.reconcile.taking_over import keys_to_replace_later
 log = structlog.get_logger(__name__)
 
 OPERATIONS_PER_TRANSACTION_MAX = 1000
-"""Commands in one transaction. A load balancer gets several transactions only if more of its members or certificates
-change than this."""
+"""Operations in one transaction above which files, and members, are committed in transactions of their own."""
 UNKNOWN_OUTCOMES_MAX = 3
-"""Unknown outcomes in one pass after which the device counts as unreachable."""
+"""Unknown outcomes that one pass bears; with one more, the device counts as unreachable."""
 
 
 class PlanInputs(Value):
@@ -114,7 +116,8 @@ class PlannedState(Value):
 class CachedPartition:
     """Cached state of one partition of one device.
 
-    ``first_guard``: commands that create the guard of a new partition; empty once a transaction has created it.
+    ``new``: the partition was just created and is empty. ``first_guard``: commands that create a new
+    partition's guard; empty once a transaction with them was sent.
     """
 
     def __init__(self, partition: str, mine: Guard, *, new: bool, first_guard: tuple[Command, ...] = ()) -> None:
@@ -133,7 +136,9 @@ class CachedPartition:
         :mod:`evenkeel.devices.bigip.ownership.replaced`.
         """
         self.nodes_swept = new
-        """Whether this agent has searched /Common for unused nodes that an earlier owner did not come to remove."""
+        """True once a pass has searched /Common for unused nodes that an earlier owner left, or was told not
+        to; at once for a new partition.
+        """
         self.uploads_swept = new
         """True once an earlier owner's uploads are listed for removal; at once for a new partition."""
         self.reads = PartitionReadCache(partition)
@@ -151,14 +156,17 @@ in it.
 
 
 class FirstGuardRefused(OwnershipGuardLost):
-    """The device refused a new partition's first transaction: take over by a transaction of its own, then apply
-    everything.
+    """The device refused the first transaction of a new partition. The caller has to take the partition over
+    in a separate transaction, and then to apply everything.
     """
 
 
 class PassOutcome(Value):
-    """Result of a batch on one device: reasons for refused load balancers, number of commits, and by load
-    balancer the drift repaired.
+    """Result of a batch on one device.
+
+    ``errors``: reasons for the batch's load balancers that were refused or could not be planned. ``writes``:
+    number of transactions with changes, also those whose outcome is unknown. ``repaired``: texts of the drift
+    repaired, by load balancer.
     """
 
     errors: dict[LoadBalancerId, str]
@@ -172,7 +180,7 @@ class PassOutcome(Value):
     """Load balancers that a complete batch did not name and, because the batch keeps orphans, did not remove."""
     refuses_every_commit: bool = False
     """Whether the device refused every commit, even one without any load balancer's objects: then no load balancer is
-    to blame.
+    to blame. Tested only if the group has other devices.
     """
 
 
@@ -235,10 +243,13 @@ class PartitionPass:
         self._log = log.bind(device=device.host, partition=self._partition, epoch=batch.epoch)
 
     async def run(self) -> PassOutcome:
-        """Apply the batch, and return the outcome, with the device's refusals by load balancer. Raises
-        :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`, :class:`FirstGuardRefused` if
-        the device refuses a new partition's guard, and :class:`DeviceRejected` if a read is refused or the
-        partition is another owner's.
+        """Apply the batch, and return the outcome, with the device's refusals by load balancer. Changes the
+        cached state, and the pending transactions, uploads and applied changes that the pass was made
+        with.
+
+        Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`,
+        :class:`FirstGuardRefused` if the device refuses a new partition's guard, and :class:`DeviceRejected`
+        if a read is refused or the partition is another owner's.
         """
         # a transaction that is committed later would undo what this pass plans from its reads
         await drop_pending_transactions(self._device, self._pending)
@@ -337,8 +348,9 @@ class PartitionPass:
         return not view.certain and (old or self._batch.complete)
 
     async def _read_partition(self) -> None:
-        """Read everything in the partition into the cached state, which is empty if that fails. Raises
-        :class:`StaleOwner`, :class:`OwnershipGuardLost` unless this agent owns the partition, and device errors.
+        """Read everything in the partition into the cached state; if that fails, nothing is cached any more.
+        Raises :class:`StaleOwner`, :class:`OwnershipGuardLost` unless this agent owns the partition, and
+        device errors.
         """
         # If the read fails, the previous state must not be used any more.
         self._view.observed = None
@@ -446,8 +458,9 @@ class PartitionPass:
                 self._view.observed = None
 
     async def _move_nodes(self) -> None:
-        """Move members from nodes in the partition to nodes in /Common, which projects share. A refusal is
-        only logged; raises as :meth:`_check_owner`, and :class:`DeviceUnavailable`.
+        """Move members from nodes in the partition to nodes in /Common, which projects share. The first
+        refusal or unknown outcome ends the moves and is only logged. Raises as :meth:`_check_owner` and
+        :meth:`_handle_unknown_outcome`.
         """
         parts = member_moves_to_common(self._view.observed or {}, self._names, self._batch.project_id, self._options)
         try:
@@ -464,12 +477,12 @@ class PartitionPass:
             self._log.warning("nodes not moved to /Common", reason=error.reason)
 
     async def _remove_unused_nodes(self) -> None:
-        """Remove Even Keel's nodes in /Common that no member of any partition names; a refusal is only
-        logged.
+        """Remove Even Keel's nodes in /Common that no member of any partition names, at most
+        ``commands_max``; a refusal is only logged.
 
-        A node that stays does no harm: a member uses it, or the next agent to do this removes it. Raises
-        :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`, and :class:`DeviceRejected` if a
-        read is refused.
+        A node that stays does no harm: a member uses it, or a later search removes it. Raises
+        :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`, and
+        :class:`DeviceRejected` if a read is refused.
         """
         pools = await self._device.collection(POOL, expand=True)
         named = {
@@ -614,7 +627,8 @@ class PartitionPass:
         """Whether the device also refuses a commit that only touches the guard, after it has refused
         everything else; False without a test if something was committed or nothing refused.
 
-        Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`.
+        Raises :class:`StaleOwner`, :class:`OwnershipGuardLost`, :class:`DeviceUnavailable`, and
+        :class:`DeviceRejected` if the guards cannot be read.
         """
         if self._writes or not self._errors:
             return False
@@ -665,7 +679,9 @@ class PartitionPass:
             raise
 
     def _record_unapplied_changes(self, errors: Mapping[LoadBalancerId, str]) -> None:
-        """Record the change at which each existing load balancer was left, and drop the records of removed ones."""
+        """Record the change at which each existing load balancer was left, except those with ``errors``, whose
+        records stay; drop the records of removed ones.
+        """
         if self._batch.complete:
             named = {service.load_balancer_id for service in self._batch.services}
             for gone in self._left.keys() - named:
@@ -691,10 +707,11 @@ class PartitionPass:
 
 
 def first_transaction_part(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
-    """Return all steps; or, if they exceed :data:`OPERATIONS_PER_TRANSACTION_MAX`, the first part of them.
+    """Return all steps; or, if they exceed :data:`OPERATIONS_PER_TRANSACTION_MAX`, the part of them to be
+    committed first.
 
-    Files come before everything else, then created and modified members, deleted members last. The device
-    drops a transaction that is not committed in time.
+    Files with contents come before everything else, then created and modified members, then all other
+    operations in one part of any size, and deleted members last.
     """
     if len(steps) <= OPERATIONS_PER_TRANSACTION_MAX:
         return steps

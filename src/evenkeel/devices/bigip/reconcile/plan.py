@@ -144,8 +144,9 @@ def plan_operations(
     """Plan all operations for these load balancers, or for these networks in /Common. Problems of load
     balancers are in the plan, and not raised.
 
-    ``complete``: also remove all other load balancers' objects. ``shared``: facts about networks that
-    projects share. ``nodes``: ``{address: path}`` of nodes in /Common that are not Even Keel's.
+    ``complete``: also remove the objects of all other load balancers of this device group. ``shared``: facts
+    about networks that projects share. ``nodes``: ``{address: path}`` of nodes in /Common that are not Even
+    Keel's.
     """
     there = use_f5_names(assign_nodes(rendered, observed, names, nodes), observed, names, partition)
     services = tuple(choose_alternative_names(there, observed, names, partition))
@@ -216,7 +217,9 @@ def is_removed_after_all_load_balancers(key: Key) -> bool:
 
 
 def _is_for_networks(step: ConfigOperation) -> bool:
-    """Whether the operation creates or changes a network object that its owner shares with other load balancers."""
+    """Whether the operation creates, changes or recreates a network object that its owner may share with
+    other load balancers.
+    """
     removes = step.verb is Verb.DELETE and step.rank != _RANK_OF_REPLACED_OBJECTS
     return step.key.type in NETWORK_TYPES and step.owner != NO_OWNER and not removes
 
@@ -260,7 +263,9 @@ def _shared_object_removals(
     names: BigIpNames,
     shared: SharedNetworks,
 ) -> Iterator[ConfigOperation]:
-    """Yield operations that remove shared objects without users, and operations for default routes."""
+    """Yield operations that remove shared objects without users, and references to these objects from lists;
+    and operations for default routes, forwarding virtual servers and the records of forwarding tables.
+    """
     if not any(key.type in NETWORK_TYPES for key in (*observed, *wanted)):
         return
     kept = {key: keep_foreign_items(item, observed[key]) if key in observed else item for key, item in wanted.items()}
@@ -348,8 +353,8 @@ def _own_load_balancer_id(seen: ObservedObject, names: BigIpNames) -> str:
 
 
 def _object_operations(item: WantedObject, seen: ObservedObject | None, partition: str) -> Iterator[ConfigOperation]:
-    """Yield operations that bring one object, and its members, to the wanted state. ``seen`` None: the object is
-    absent.
+    """Yield operations that bring one object, and its members, to the wanted state. ``seen`` None: the object
+    is absent. An object with a differing immutable attribute is deleted and created again.
     """
     if seen is None:
         yield _create_operation(item, partition)

@@ -1,9 +1,10 @@
-"""Objects of F5's agent in an adopted partition: which of them Even Keel keeps under their names, and which are
-replaced.
+"""Objects of F5's agent in an adopted partition: which of them Even Keel keeps under their names, and which
+are replaced.
 
-Pure. An adoption stores nothing. A wanted object whose name does not exist is matched to the object with the same
-number or address that F5's agent created, or that has had Even Keel's mark since; so each pass finds the same matches,
-whichever agent ran the earlier ones. Objects of other names are never matched: an operator may have created them.
+Pure. The matches are not stored. A wanted object whose name is free, or is used by F5's agent for another
+address, is matched to the object with the same number or address that F5's agent created, or that has had
+Even Keel's mark since; so each pass finds the same matches, whichever agent ran the earlier ones. Objects
+without a mark whose names F5's agent does not give are not matched: an operator may have created them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -78,8 +79,8 @@ def use_f5_names(
 
 def _remove_f5_limits(item: WantedObject, observed: Observed) -> WantedObject:
     """Return the virtual server without the restriction to VLANs and the limits of rate and bandwidth that
-    F5's agent gave it; other objects, and those that have Even Keel's mark already, are returned
-    unchanged.
+    F5's agent gave it; other objects, and virtual servers that are new or have an ownership mark already,
+    are returned unchanged.
 
     F5's agent had virtual servers listen only on the VLAN of their VIP, which could not be removed before
     them; Even Keel's listen everywhere in their route domain. No attribute of the API stands for F5's limits.

@@ -3,7 +3,7 @@
 Services are applied last, to the attributes that the listener resulted in. The first service that has a tag decides it
 (:mod:`evenkeel.core.resources.enhanced_services`). The listener's iRule and policies stay, before the operator's.
 Settings that contradict the listener's protocol, its TLS or the tenant's own settings are a problem, as are services
-that the agent does not have: the load balancer stays as it is on the device then.
+(except optional ones) that the agent does not have: the load balancer stays as it is on the device then.
 """
 
 import hashlib
@@ -390,8 +390,8 @@ def _definition_content(definition: Definition) -> list[tuple[str, tuple[str, ..
 
 
 def enhanced_services_digest(listeners: Iterable[ServiceListener], known: Definitions) -> str:
-    """Return a digest of everything that enhanced services contribute to these listeners; empty if they name
-    none.
+    """Return a digest of everything that enhanced services contribute to these listeners; empty if the
+    listeners name none, or only optional ones without a definition.
     """
     named = {name for listener in listeners for name in listener.enhanced_services}
     names = sorted(name for name in named if not name.startswith(OPTIONAL) or name in known)

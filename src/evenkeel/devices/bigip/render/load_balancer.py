@@ -28,9 +28,9 @@ persistence           built-in, or ltm/persistence/cookie,      ``<prefix>_<kind
                       and ltm/data-group/internal
 ====================  ========================================  =====================================
 
-A setting that a BIG-IP cannot implement is a ``problem`` that names field and value; nothing is dropped silently. An
-error of the renderer's own is the load balancer's problem, too, and stops no other one. Equal definitions render to
-equal objects. Names and descriptions given by users are not put on the device.
+A setting that a BIG-IP cannot implement is a ``problem`` that names it; only ciphers of the API's default that no
+BIG-IP has are left out silently. An error of the renderer's own is the load balancer's problem, too, and stops no other
+one. Equal definitions render to equal objects. Names and descriptions given by users are not put on the device.
 """
 
 from types import MappingProxyType

@@ -206,7 +206,7 @@ def recv_pattern(monitor: ServiceMonitor) -> str:
 
 def expected_codes(monitor: ServiceMonitor) -> tuple[int, ...]:
     """Parse ``200``, ``200,202`` or ``200-204``, by default the API's, into sorted numbers. Raises
-    :class:`Unrenderable` for another form or an empty range.
+    :class:`Unrenderable` for another form, or if all ranges are empty.
     """
     text = monitor.expected_codes or HTTP_CHECK_DEFAULTS["expected_codes"]
     codes: set[int] = set()

@@ -255,8 +255,8 @@ def persistence_attributes(
     encryption: EncryptedCookies | None = None,
 ) -> dict[str, Any]:
     """Return ``persist`` and ``fallbackPersistence`` of the listener's virtual servers, both empty without
-    persistence. ``pool``: the listener's default pool, if that gets clients; ``encryption``: that of the
-    listener's cookies.
+    persistence. ``pool``: the pool whose persistence all requests get; None: no persistence.
+    ``encryption``: that of the listener's cookies.
 
     Raises :class:`Unrenderable` for a persistence by cookie at a listener without HTTP, and for an impossible
     netmask.

@@ -252,9 +252,12 @@ class SyncUnit:
     # -- after a write
 
     async def _check_peer(self, writer: BigIpDevice, peer: BigIpDevice, batch: PartitionBatch) -> None:
-        """Check that a push from ``writer`` replaces nothing newer on ``peer``. Raises :class:`StaleOwner`,
-        :class:`DeviceUnavailable`, and :class:`DeviceRejected` if the partition is another device group's
-        on ``peer``, or a read is refused.
+        """Check that a push from ``writer`` replaces nothing newer on ``peer``.
+
+        A disconnected ``peer``, which cannot receive the push, need not be reached. Raises
+        :class:`PartitionUnavailable` if another one is not reached, or ``peer`` has changes that were not
+        synchronised; :class:`DeviceRejected` if the partition is another device group's on ``peer``, or a
+        read is refused; :class:`StaleOwner`, :class:`DeviceUnavailable`.
         """
         try:
             async with peer.require_reachable():
@@ -273,9 +276,9 @@ class SyncUnit:
             raise PartitionUnavailable(peer.host, "it has changes of an agent that were not synchronised yet")
 
     async def _check_unreached_devices(self, writer: BigIpDevice) -> None:
-        """Raise :class:`DeviceUnavailable` if the push could reach a named device that was never reached and
-        may belong to this sync-failover group. Raises :class:`DeviceRejected` if the state of config-sync
-        cannot be read.
+        """Raise :class:`PartitionUnavailable` if the push could reach a named device that was never reached
+        and may belong to this sync-failover group. Raises :class:`DeviceUnavailable` or
+        :class:`DeviceRejected` if the state of config-sync cannot be read.
         """
         if not self.unknown:
             return

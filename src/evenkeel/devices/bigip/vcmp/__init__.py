@@ -4,6 +4,7 @@ A VLAN is made at the host, on the host's interfaces, and added to the guest; it
 /Common. From there it is removed, because its tag can be in one partition only: the tenant's, where the
 ordinary pass makes it.
 
-Nothing counts users. A host's VLAN with Even Keel's mark is taken back from a guest that has no VLAN with its
-tag outside of /Common, and deleted when no guest of the host has it.
+Users are not counted. A host's VLAN with Even Keel's mark is taken back from a guest that has no VLAN with
+its tag in a tenant's partition, or in /Common with a network's mark, and deleted when no guest of the host
+has it.
 """

@@ -28,8 +28,8 @@ class PolledDevice(Protocol):
 
 
 async def wait_for_device_change(devices: Sequence[PolledDevice], names: HaproxyNames) -> None:
-    """Return when a daemon reports an event of this environment that the last observation does not include,
-    or answers again after a failure. Never raises because of a device.
+    """Return when a daemon reports events that may concern this environment and that the last observation
+    does not include, or when a daemon answers again after a failure. Never raises because of a device.
     """
     tasks = [asyncio.create_task(_wait_for_notification(device, names)) for device in devices]
     try:

@@ -3,13 +3,14 @@
 With the data path "kernel" of a flavor, the kernel forwards TCP as well, and HTTPS, which is passed through.
 
 ==========================  =================================================================================
-Octavia                     the daemon ==========================
-================================================================================= listener
-datagram listener: addresses, pool, allowed CIDRs, ``connection_limit`` as flows pool
-backend with ``datagrams``; HAProxy has its members too, but only for health checks ROUND_ROBIN
-at random, in proportion to the weights SOURCE_IP, SOURCE_IP_PORT   by a hash persistence SOURCE_IP
-bound clients: ``persistence_timeout`` (default 360 s), ``persistence_granularity`` ==========================
-=================================================================================
+Octavia                     the daemon
+==========================  =================================================================================
+listener                    datagram listener: addresses, pool, allowed CIDRs, ``connection_limit`` as flows
+pool                        backend with ``datagrams``; HAProxy has its members too, but only for health checks
+ROUND_ROBIN                 at random, in proportion to the weights
+SOURCE_IP, SOURCE_IP_PORT   by a hash
+persistence SOURCE_IP       bound clients: ``persistence_timeout`` (default 360 s), ``persistence_granularity``
+==========================  =================================================================================
 """
 
 from collections.abc import Collection, Mapping

@@ -17,9 +17,9 @@ member              server                                      member id
 monitor             checks of the backend's servers             none
 ==================  ==========================================  ============================
 
-A setting that HAProxy cannot implement is a ``problem`` that names field and value; nothing is dropped
-silently. An error of the renderer's own is the load balancer's problem, too, and stops no other one. Equal
-definitions render to equal objects. Names and descriptions given by users are not put on the device.
+A setting that HAProxy cannot implement is a ``problem`` that gives the tenant the reason. An error of the
+renderer's own is the load balancer's problem, too, and stops no other one. Equal definitions render to equal
+objects. Names and descriptions given by users are not put on the device.
 """
 
 import ipaddress

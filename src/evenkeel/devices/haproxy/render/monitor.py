@@ -11,7 +11,7 @@ TLS-HELLO   a TLS handshake, by ``check-ssl`` alone: ``ssl-hello-chk`` sends an 
 PING        by the daemon: HAProxy's ``external-check`` would have to fork a ``ping`` program
 UDP-CONNECT by the daemon: HAProxy has no UDP
 SCTP        by the daemon: HAProxy has no SCTP
-delay       ``inter``; ``timeout`` is ``timeout check``; PING: at most 10 seconds
+delay       ``inter``; ``timeout`` is ``timeout check``; for checks by the daemon at most 10 seconds
 retries     ``max_retries`` is ``rise``, ``max_retries_down`` is ``fall``
 =========== ===================================================================================
 """

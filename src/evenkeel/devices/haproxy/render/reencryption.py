@@ -1,12 +1,13 @@
 """TLS to members (re-encryption). Pure.
 
-With a CA, the member's certificate must be signed by it and not be revoked. If the client sent a server name (SNI),
-HAProxy sends the same name to the member and requires the certificate to match it. Without a CA any certificate is
-accepted, as in Octavia. Health checks of any type except PING use TLS with the same settings, and send the monitor's
+With a CA, the member's certificate must be signed by it and not be revoked. If the client sent a server name
+(SNI), HAProxy sends the same name to the member and requires the certificate to match it. Without a CA any
+certificate is accepted, as in Octavia. Health checks that HAProxy makes use TLS with the same settings,
+unless the member has a ``monitor_address`` or ``monitor_port`` of its own, and send the monitor's
 ``domain_name``.
 
-In mode tcp no ALPN is offered, because HAProxy does not know the client's protocol. HTTP checks offer only HTTP/1.1:
-HAProxy's checks cannot use HTTP/2 over TLS (tried with 2.6).
+In mode tcp no ALPN is offered, because HAProxy does not know the client's protocol. HTTP checks offer only
+HTTP/1.1: HAProxy's checks cannot use HTTP/2 over TLS (tried with 2.6).
 """
 
 from evenkeel.core.devices.service import ServicePool

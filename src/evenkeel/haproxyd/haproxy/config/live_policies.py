@@ -1,16 +1,17 @@
 """L7 policies that can change without a reload. Pure.
 
-An HTTP frontend is loaded with its rules as ACLs and its policies as ``http-request`` lines, as the driver rendered
-them, if it has any, and with a few lines that decide in their place once a map has an entry for the frontend: then the
-policies are the entries of another map, regular expressions in the order of the policies, and a last one for the
-default backend if that is not the loaded one. An expression is matched against the request's text: its host, its path,
-what is known of the client's certificate, and the numbers of the loaded rules of other kinds that it meets. So any
-change of policies whose rules are loaded, or compare one of these with a text, is a few entries and one that switches
-to them, and so is another default backend that is loaded, or none. The next reload loads all of it as lines again,
-which costs requests less.
+HAProxy loads a frontend's rules as ACLs and its policies as ``http-request`` lines, as the driver rendered
+them. A few more lines decide in place of the policies once a map has an entry for the frontend. The policies
+are then the entries of another map: regular expressions in the order of the policies, and a last one for the
+default backend if that is not the loaded one. An expression is matched against the request's text: its host,
+its path, what is known of the client's certificate, and the numbers of the loaded rules of other kinds that
+it meets. So a change of policies whose rules are loaded, or compare one of these with a text, is a few
+entries and one that switches to them; so is another default backend that is loaded, or none. The next reload
+loads all of it as lines again, which costs requests less.
 
-The text of a request is ``<generation>/<number>/<number>/…/<certificate>`` and the host and the path, each on a line of
-its own. A line break cannot be in any of them: what clients choose in their certificates is in hexadecimal digits.
+The text of a request is ``<generation>/<number>/<number>/…/<certificate>`` and the host and the path, each on
+a line of its own. A line break cannot be in any of them: what clients choose in their certificates is in
+hexadecimal digits.
 """
 
 import re
@@ -360,8 +361,9 @@ def _comparison_regex(definition: str) -> str | None:
 
 
 def _certificate_regex(sample: str, match_method: str, value: str) -> str:
-    """Return the expression for a rule about the client's certificate (``sample``: sample, ``match_method``: match,
-    ``value``: text); empty if it is about something else.
+    """Return the expression for a rule about the client's certificate; empty if the rule is about something
+    else or has another match method. ``sample``: HAProxy's sample fetch; ``match_method``: its ``-m``;
+    ``value``: what it is compared with.
     """
     if sample in _NUMBERS_BY_SAMPLE and match_method == "int" and value.isdecimal():
         return f"[^\\n]*/{_NUMBERS_BY_SAMPLE[sample]}={int(value)}/"

@@ -34,8 +34,8 @@ FOLLOW_SECONDS_MIN, FOLLOW_SECONDS_MAX = 0.05, 5.0
 
 HAProxy itself adds the transfer of open connections every 5 s (``option contstats``)."""
 FRONTENDS_KEPT_MAX = 10_000
-"""Maximum number of removed frontends whose totals are kept, because a frontend that is enabled again continues its
-totals.
+"""Number of frontends with totals of ended workers above which those of removed frontends are dropped; until then a
+frontend that is enabled again continues its totals.
 """
 COUNTERS_FILE = "counters.json"
 _NO_COUNTS = FrontendCounts(listening=False)

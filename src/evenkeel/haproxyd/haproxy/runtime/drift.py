@@ -130,8 +130,8 @@ def _surplus_server_finding(load_balancer_id: str, backend: str, name: str) -> D
 
 
 def frontend_drift(config: HaproxyConfig, text: str) -> tuple[DriftFinding, ...]:
-    """Find disabled frontends and changed limits of connections in HAProxy's answer to :data:`FRONTENDS`;
-    empty: none.
+    """Find disabled frontends and changed limits of connections in HAProxy's answer to
+    :data:`~evenkeel.haproxyd.haproxy.runtime.worker_state.SHOW_FRONTENDS`; empty: none.
 
     Raises :class:`NeedsReload` if a configured frontend is missing or was shut down.
     """

@@ -1,4 +1,4 @@
-"""Runtime changes of files: ACLs, maps, certificates, CA files, revocation lists and crt-lists. Pure.
+"""Runtime changes of files: ACLs, maps, certificates, CA files, revocation lists and crt-lists.
 
 A certificate and its key change together, in one HAProxy transaction: each handshake uses the old or the new pair.
 Existing client and server connections stay open (HAProxy management guide, 9.3, ``set ssl cert`` and related commands).

@@ -52,7 +52,8 @@ class RuntimeCommands:
         they have no connections.
 
         Raises :class:`NeedsReload` if a server is missing or could not be restored, :class:`HaproxyDown` if
-        the worker does not answer.
+        the worker does not answer, :class:`ValueError` or :class:`KeyError` for an answer in an unexpected
+        form.
         """
         drift = server_drift(running, server_states(await self._cli.command(SHOW_SERVERS_STATE)))
         return await self._repair_findings(drift.findings), drift.to_delete
@@ -64,7 +65,7 @@ class RuntimeCommands:
         ``worker_pid``. Returns the repairs, and the servers to be deleted once they have no connections.
 
         Raises :class:`NeedsReload` if one is missing or could not be restored, :class:`HaproxyDown` if the
-        worker does not answer.
+        worker does not answer, :class:`ValueError` or :class:`KeyError` for an answer in an unexpected form.
         """
         servers, frontends = await self._cli.query(worker_pid, SHOW_SERVERS_STATE, SHOW_FRONTENDS)
         drift = server_drift(running, server_states(servers))

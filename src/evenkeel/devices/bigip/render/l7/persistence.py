@@ -22,8 +22,9 @@ def same_persistence(pools: Sequence[ServicePool]) -> bool:
 
 
 def sets_app_cookies(pools: Sequence[ServicePool]) -> bool:
-    """Whether the iRule must read and learn applications' cookies, because only some pools use one for
-    persistence. Raises :class:`Unrenderable` as :func:`persistence_keyword_and_cookie` if the pools differ.
+    """Whether the iRule must read and learn applications' cookies, because the pools differ in session
+    persistence and at least one uses such a cookie. Raises :class:`Unrenderable` as
+    :func:`persistence_keyword_and_cookie` if the pools differ.
     """
     return not same_persistence(pools) and any(persistence_keyword_and_cookie(pool)[0] == APP_COOKIE for pool in pools)
 

@@ -1,6 +1,6 @@
 """The data group that the iRule of L7 policies reads (:mod:`.code`). Pure.
 
-Its records are what tenants give (values, keys and URLs, percent-encoded), names of pools and profiles, and words of
+Its records are what tenants give (values, keys and URLs, percent-encoded), paths of pools, numbers, and words of
 fixed sets. The code compares records and passes them on, but never evaluates one.
 
 ================================  ===========================================================

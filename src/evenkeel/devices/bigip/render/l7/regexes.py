@@ -31,7 +31,8 @@ class RegexNotPossible(ValueError):
 
 def tcl_regex(text: str) -> str:
     """Translate the expression for Tcl's ``regexp``. Raises :class:`RegexNotPossible` for what Tcl does not
-    have, and for more than :data:`ATOMS_MAX` atoms.
+    have or does not match in linear time, for wrong syntax, for other characters than printable ASCII, and
+    for more than :data:`ATOMS_MAX` atoms.
     """
     if not (text.isascii() and text.isprintable()):
         raise RegexNotPossible("regular expressions contain printable ASCII characters only")
@@ -92,7 +93,7 @@ class _Parser:
         return atom + repetition
 
     def _parse_atom(self, depth: int) -> tuple[str, bool]:
-        """Read one atom; return its translation and whether it is an anchor."""
+        """Read one atom; return its translation and whether it is an anchor. Raises :class:`RegexNotPossible`."""
         self.atoms = 1
         if self._skip_if_next("("):
             return self._parse_group(depth), False
@@ -172,7 +173,9 @@ class _Parser:
         return f"[{negated}{''.join(items)}]"
 
     def _parse_bracket_item(self) -> str:
-        """Read a character, a range or a class inside brackets; return its translation."""
+        """Read a character, a range or a class inside brackets; return its translation. Raises
+        :class:`RegexNotPossible`.
+        """
         if name := _CLASS_NAME.match(self.rest):
             self._at += name.end()
             return name[0]

@@ -13,7 +13,7 @@ SSL_VERIFY_RESULT    OpenSSL's number; 0 also without a certificate
 SSL_DN_FIELD         the field of the certificate's subject, the first one in the certificate
 ===================  ==================================================================================
 
-Comparisons are case-sensitive but for host names.
+Comparisons are case-sensitive, except of host names and by regular expressions that begin with ``(?i)``.
 """
 
 import re
@@ -65,8 +65,8 @@ class Comparison(Value):
 
 
 def parse_comparison(rule: ServiceL7Rule) -> Comparison:
-    """Validate the rule and return the comparison that the device makes. Raises :class:`Unrenderable` naming
-    field, value and alternatives.
+    """Validate the rule and return the comparison that the device makes. Raises :class:`Unrenderable` for a
+    type, compare type, key or value that is not possible on a BIG-IP.
     """
     if rule.type not in OPERANDS:
         raise Unrenderable(f"l7rule {rule.id}: type {rule.type} is not possible on a BIG-IP")

@@ -18,6 +18,7 @@ gateway             net/route                     ``default-<number>``
 ==================  ============================  ==============================================
 
 All objects are in the tenant's partition, and load balancers of the tenant share them. Objects of networks that
-projects share are in /Common, without a route domain, and only their SNAT addresses are also in the tenant's pool. The
-names are those of F5's agent, except that of the route domain, of which a tenant may have several.
+projects share are in /Common, without a route domain, and only their SNAT addresses are also in the tenant's pool. Many
+names are those of F5's agent, but not those of route domains, default routes and ARP entries (compare
+:mod:`evenkeel.devices.bigip.networks.f5_agent`).
 """

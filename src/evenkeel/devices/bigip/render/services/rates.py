@@ -1,4 +1,4 @@
-"""Rate limits of a listener as parts of its iRule. Pure.
+"""Rate limits of a listener as parts of its iRule.
 
 Each counter is an entry of the device's session table for each key, which ends an interval after the key's
 first request. A request is counted by all counters before any limit judges it; refused requests count, too.
@@ -25,7 +25,8 @@ def rate_limit_lines(
     listener: ServiceListener, limits: Sequence[ClientLimit], responses: RuleResponses
 ) -> Iterator[str]:
     """Yield lines of the iRule's event ``HTTP_REQUEST`` that count the request, and refuse it if it exceeds a
-    limit. Raises :class:`Unrenderable` for an action that a BIG-IP does not have.
+    limit; texts that the lines use are stored in ``responses.texts``. Raises :class:`Unrenderable` for an
+    action that a BIG-IP does not have.
     """
     conditions, texts = conditions_by_counter(limits), responses.texts
     for number, (counter, found) in enumerate(conditions.items()):

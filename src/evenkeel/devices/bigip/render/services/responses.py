@@ -1,5 +1,5 @@
 """Responses that a listener's iRule makes itself, with the pages and security headers of its enhanced
-services. Pure.
+services.
 
 The code of L7 policies, rate limits and enhanced services gets each command that responds from here. Where no
 member is available a BIG-IP resets the connection, unless the rule responds to the event ``LB_FAILED``.

@@ -1,4 +1,4 @@
-"""Parts of enhanced services as parts of a listener's iRule. Pure.
+"""Parts of enhanced services as parts of a listener's iRule.
 
 =================  ===================================================================================================
 part               iRule
@@ -60,8 +60,8 @@ def enhanced_service_objects(
     of its iRule.
 
     ``others``: parts for the listener's L7 policies, which come first in the result; ``responses``: the
-    responses that they use. Raises :class:`Unrenderable` for a member connection limit without HTTP, or an
-    unknown rate limit action.
+    renderer of the iRule's responses, to which the texts of these parts are added. Raises
+    :class:`Unrenderable` for a member connection limit without HTTP, or an unknown rate limit action.
     """
     if parts.member_connection_limit is not None and listener.protocol not in L7_PROTOCOLS:
         # F5's manual does not say whether a fastL4 virtual server has a queue

@@ -1,4 +1,4 @@
-"""The data group with the texts of a listener's enhanced services, and how its iRule reads them. Pure.
+"""The data group with the texts of a listener's enhanced services, and how its iRule reads them.
 
 Texts are percent-encoded records, so that no text becomes code; the code has only the records' names, which
 are numbers.
