@@ -1,8 +1,8 @@
 """The port ``DnsZone``, implemented by OpenStack's DNS service (Designate), with openstacksdk in threads.
 
-Designate changes sets of records as a whole, without a condition: if two controllers change the records of one name at
-the same time, one change may get lost. The order whose record is missing sets it again, because all of them are looked
-for before the authority is told.
+Designate changes sets of records as a whole, without a condition: if two controllers change the records of
+one name at the same time, one change may get lost. The order whose record is missing sets the record again,
+because all records of an order are looked for before the authority is told.
 """
 
 import time

@@ -18,8 +18,9 @@ _CLOCK_SKEW = timedelta(minutes=5)
 
 
 def parse_issued_chain(pem: bytes, key: PrivateKey, names: Sequence[str], now: datetime) -> IssuedChain:
-    """Return the issued certificate with its intermediates. Raises :class:`AcmeRequestRefused` if it has another key or
-    other names, is not valid now, or if a certificate of the chain has not signed the one before it.
+    """Return the issued certificate with its intermediates. Raises :class:`AcmeRequestRefused` if the text is
+    too large, no PEM, or has too many certificates, if the certificate has another key or other names or
+    is not valid now, or if a certificate of the chain has not signed the one before it.
     """
     if len(pem) > CERTIFICATE_BYTES_MAX:
         raise _refusal_error(f"it has more than {CERTIFICATE_BYTES_MAX} bytes")

@@ -21,9 +21,9 @@ class DnsResolver:
     """
 
     def __init__(self, name_servers: Sequence[str] = (), *, timeout_seconds: float) -> None:
-        """``name_servers``: addresses, with or without a port; empty: the name servers of
-        ``/etc/resolv.conf``. Raises :class:`ValueError` for a name server that is no address, and
-        :class:`dns.resolver.NoResolverConfiguration` if that file has none.
+        """Initialize the resolver. ``name_servers``: addresses, with or without a port; empty: the name
+        servers of ``/etc/resolv.conf``. Raises :class:`ValueError` for a name server that is no address,
+        and :class:`dns.resolver.NoResolverConfiguration` if that file has none.
         """
         self._resolver = dns.asyncresolver.Resolver(configure=not name_servers)
         if name_servers:

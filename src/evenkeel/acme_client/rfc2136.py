@@ -62,7 +62,9 @@ class Rfc2136Zone:
         name_servers: Sequence[str] = (),
         timeout_seconds: float,
     ) -> None:
-        """Raises :class:`ValueError` for a server that is no address, and for a secret that is no base64."""
+        """Initialize the zone; nothing is sent yet. Raises :class:`ValueError` for a server that is no
+        address, and for a secret that is no base64.
+        """
         self._zone = zone
         self._place = address_and_port(server)
         self._key = dns.tsig.Key(

@@ -1,4 +1,5 @@
-"""The HTTP API: Octavia v2 for tenants, and the operators' API.
+"""The HTTP API: Octavia v2 and Neutron's LBaaS v1 and v2 for tenants, and the operators' API.
 
-Depends on ports only. :func:`evenkeel.api.app.create_app` builds the application.
+It uses databases, devices and other services through ports only. :func:`evenkeel.api.app.create_app` builds
+the application.
 """

@@ -1,7 +1,8 @@
-"""The application: a Litestar handler made from the route maps.
+"""The ASGI application, made from the route maps.
 
-Each request gets an id, sent in ``x-openstack-request-id``. The handler reads the raw body and returns bytes;
-Litestar routes requests and handles exceptions.
+Each request gets an id, sent in ``x-openstack-request-id``. Litestar's router finds the path of a request; an
+endpoint of the API then reads the raw body and returns bytes, past Litestar, which serves pages and refuses
+requests that have no route.
 """
 
 import functools
@@ -131,8 +132,8 @@ class Application:
 
     def _find_api_path(self, scope: Any) -> "_PathEndpoints | None":
         """Find the path of the API that the request is for, by Litestar's routes, and store path and
-        parameters in the scope as Litestar does. None leaves the request to Litestar: pages, and requests
-        that it refuses.
+        parameters in the scope as Litestar does. None leaves the request to Litestar: pages, requests
+        without a route, and requests with a root path or an unusual Host header.
 
         The steps that Litestar takes from a route to its handler, such as searching parameters and
         dependencies of the function, would cost more than the routing.

@@ -52,8 +52,8 @@ class MoveShardsCommand(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Send the request, follow its progress with ``--wait``, and return the agent's columns and values.
-        Raises :class:`UsageError`, :class:`ClientError`, and ``Unfinished`` if the wait ends before the
-        move.
+        Raises :class:`UsageError`, :class:`ClientError`, and
+        :class:`~evenkeel.cli.client.NotFinishedInTime` if the wait ends before the move.
         """
         request_body = self.request_body(parsed_args)
         found = find_agent(self.client, parsed_args.agent)

@@ -1,4 +1,6 @@
-"""``evenkeel certificate …``: certificates in the key manager ``directory`` of the controllers."""
+"""``evenkeel certificate …``: certificates in the controllers' key manager; commands about a single one take
+references of the key manager ``directory`` only.
+"""
 
 import base64
 from argparse import ArgumentParser, Namespace

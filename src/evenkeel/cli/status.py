@@ -36,7 +36,9 @@ class ShowStatus(ShowCommand):
 
 
 def short_status(status: Mapping[str, Any]) -> dict[str, str]:
-    """Return ``{part of the status: line}``; counts of zero are left out where another count is not zero."""
+    """Return ``{part of the status: line}``; counts of zero are left out, and the line is ``none`` if all
+    counts are zero.
+    """
     return {
         group: _counts_text(value) if isinstance(value, Mapping) else _formatted_number(value)
         for group, value in status.items()

@@ -1,4 +1,6 @@
-"""One file per process: the only package that wires the others together."""
+"""The commands of all processes, one module each, with their options and configuration. This package wires
+the others together.
+"""
 
 import gc
 

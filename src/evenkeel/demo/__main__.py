@@ -108,9 +108,9 @@ def octavia_environment(requested_directory: Path | None) -> Path:
 
 async def run_demo(directory: Path, *, device: str, once: bool, venv: Path | None = None) -> int:
     """Run the scenario, stay up unless ``once``, and stop all processes at the end; returns the exit code.
-
-    ``device``: one of :data:`DEVICE_KINDS`; ``venv``: where an Octavia is installed, behind which the demo runs;
-    None: no Octavia. Raises :class:`asyncio.CancelledError` at a signal.
+    ``device``: one of :data:`DEVICE_KINDS`; ``venv``: where an Octavia is installed, behind which the demo
+    runs; None: no Octavia. A signal ends the demo: it raises :class:`asyncio.CancelledError` during the
+    scenario, and ends the staying up as if with ``once``.
     """
     cancel_on_signals()
     narrator = open_progress_printer()

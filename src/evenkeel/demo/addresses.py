@@ -1,4 +1,4 @@
-"""Selects the demo's VIP: an address of 127.0.0.0/8 that can be bound, and a free port."""
+"""Selects the demo's VIP, an address of 127.0.0.0/8 that can be bound, and free ports."""
 
 import random
 import socket

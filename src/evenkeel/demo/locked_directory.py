@@ -10,14 +10,14 @@ LOCK_FILE = "lock"
 
 
 class DirectoryInUse(Exception):
-    """The demo cannot use the directory: another demo runs there, or it contains other files."""
+    """The demo cannot use the directory: another demo runs there, or it has content that no demo made."""
 
 
 @contextlib.contextmanager
 def locked_directory(directory: Path) -> Iterator[Path]:
     """Empty the demo's directory, which is created if missing, and lock it until the context ends; the files
-    of this run remain. Raises :class:`DirectoryInUse` if another demo runs there, or if the directory
-    contains other files.
+    of this run remain. Raises :class:`DirectoryInUse` if another demo runs there, or if the directory has
+    content but no lock file, so that no demo made it.
     """
     if directory.exists() and not (directory / LOCK_FILE).exists() and any(directory.iterdir()):
         raise DirectoryInUse(f"{directory} exists and was not made by the demo; name another with --directory")

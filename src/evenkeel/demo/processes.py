@@ -1,7 +1,7 @@
-"""Child processes with logs and readiness checks, which never outlive their parent.
+"""Child processes with logs and readiness checks; on Linux they never outlive their parent.
 
-Used by the demo and by the acceptance tests. All are started by one thread that lives as long as this process, because
-on Linux a child dies with the thread that started it.
+Used by the demo and by the acceptance tests. All are started by one thread that lives as long as this
+process, because on Linux a child dies with the thread that started it.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ _start_executor = ThreadPoolExecutor(1, thread_name_prefix="process-starter")
 
 
 class ProcessFailed(Exception):
-    """A process failed, or was used before its start. If a log exists, the text ends with the log's last
-    lines.
+    """A process failed, could not be ended, or was used before its start. An error made by
+    :meth:`DemoProcess.failure` ends with the last lines of the process's log.
     """
 
 

@@ -16,8 +16,8 @@ CHANGED_WEIGHT = 2
 async def kill_and_restart_daemon(
     side: HaproxyDevices, tenant: Tenant, load_balancer_id: str, outcome: DemoResult, say: Callable[[str], None]
 ) -> None:
-    """Kill HAProxy's daemon, request a change, wait for requests that are answered without the daemon,
-    restart it, and wait for the change.
+    """Kill HAProxy's daemon, request a change, wait until :data:`REQUESTS_MEANWHILE` requests were sent
+    without the daemon, restart it, and wait for the change.
 
     Adds measurements and problems to ``outcome``. Raises :class:`~evenkeel.demo.waiting.StepFailed`,
     :class:`~evenkeel.demo.processes.ProcessFailed` and openstacksdk's ``SDKException``.

@@ -131,8 +131,9 @@ class TrafficConnection:
 
     async def get(self, *, keep: bool) -> str:
         """Request ``/`` and return the body of the response. ``keep``: ask the server to keep the connection
-        open; ``open_for_more`` then tells whether it does. Raises :class:`RequestFailed` for any status
-        but 200, OSError, EOFError.
+        open; ``open_for_more`` then tells whether it does. Raises :class:`RequestFailed` for a response
+        that is not usable or has another status than 200, OSError, EOFError, and
+        :class:`asyncio.LimitOverrunError` for a header longer than :data:`MAX_HEAD_BYTES`.
         """
         wish = "keep-alive" if keep else "close"
         self._writer.write(f"GET / HTTP/1.1\r\nHost: {self._host}\r\nConnection: {wish}\r\n\r\n".encode())

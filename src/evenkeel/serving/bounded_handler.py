@@ -1,9 +1,9 @@
 """aiohttp's HTTP protocol with limits that aiohttp lacks.
 
-aiohttp bounds the size of a request's header, but it keeps a connection without a complete header for as long as the
-keep-alive timeout, keeps a connection whose client does not read forever, and logs a traceback for input that is not
-HTTP. This class adds the timeouts, and closes every connection that is not authenticated within some seconds, whatever
-its client sends.
+aiohttp bounds the size of a request's header, but it keeps a connection without a complete header for as long
+as the keep-alive timeout, keeps a connection whose client does not read forever, and logs a traceback for
+input that is not HTTP. This module adds the timeouts, and, on servers with authentication, closes every
+connection that is not authenticated within some seconds, whatever its client sends.
 """
 
 import asyncio

@@ -1,9 +1,10 @@
 """Limits on a server's connections, so that unauthenticated clients cannot keep authenticated ones out.
 
-A connection is unauthenticated until a login or client certificate on it (:meth:`Connection.mark_authenticated`).
-When an address, or all together, would exceed a limit, the oldest unauthenticated connection is closed in favour of
-the new one; authenticated connections stay. Connections of addresses that authenticated recently are not closed in
-favour of addresses that never did. A new connection is refused only when all others are authenticated.
+A connection is unauthenticated until a login or client certificate on it
+(:meth:`Connection.mark_authenticated`). When an address, or all together, would exceed a limit, the oldest
+unauthenticated connection (at an address's limit: of this address) is closed in favour of the new one;
+authenticated connections stay. Connections of addresses that authenticated recently are not closed in favour
+of other addresses that never did. A new connection is refused if none may be closed for it.
 """
 
 from collections import Counter, OrderedDict

@@ -1,7 +1,7 @@
-"""Password hashes: scrypt (RFC 7914), and their text format. Pure except for the salt used for unknown names.
+"""Password hashes: scrypt (RFC 7914), and their text format. Pure except for random salts.
 
-A hash is written ``$scrypt$ln=14,r=8,p=1$<salt>$<key>``: the logarithm of the cost first, salt and key in base64
-without padding.
+A hash is written ``$scrypt$ln=14,r=8,p=1$<salt>$<key>``: the logarithm of the cost first, salt and key in
+base64 without padding.
 """
 
 import base64

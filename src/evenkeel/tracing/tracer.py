@@ -160,7 +160,7 @@ class RecordedDeferredSpan:
                 self._steps.append(step)
 
     def end(self, failed: str = "") -> None:
-        """End the spans that were started for the changes. ``failed``: why the step failed; empty: it did
+        """End the spans that were started for the changes. ``failed``: why the work failed; empty: it did
         not.
         """
         if self._token is not None:

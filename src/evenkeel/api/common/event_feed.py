@@ -80,13 +80,13 @@ class EventListener:
         return True
 
     def end_stream(self) -> None:
-        """End the stream: no more frames are accepted."""
+        """Mark the stream as ended and wake its reader, which can still take the frames that have arrived."""
         self.ended = True
         self._wake.set()
 
     async def take_frames(self, seconds: float) -> bytes:
-        """Wait at most ``seconds`` for frames, then remove and return those that have arrived; empty if none
-        has.
+        """Wait at most ``seconds`` for frames, or not at all once the stream has ended; then remove and
+        return those that have arrived, empty if none has.
         """
         try:
             async with asyncio.timeout(seconds):

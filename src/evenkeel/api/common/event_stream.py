@@ -26,7 +26,9 @@ _HEADERS = (
 
 
 class EventStream(Answer):
-    """Sends events until the client leaves, is too slow, or has listened for :data:`STREAM_SECONDS`."""
+    """Sends events until the client leaves, is too slow, or has listened for :data:`STREAM_SECONDS`, or the
+    process stops.
+    """
 
     __slots__ = ("_after", "_feed")
 
@@ -39,8 +41,8 @@ class EventStream(Answer):
         self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the stream (ASGI) until the client leaves, is too slow, or :data:`STREAM_SECONDS` are over. If
-        the feed has too many listeners or is unavailable, the stream ends at once.
+        """Send the stream (ASGI) until the client leaves, is too slow, :data:`STREAM_SECONDS` are over, or
+        the process stops. If the feed has too many listeners or is unavailable, the stream ends at once.
         """
         leaving = asyncio.create_task(_wait_for_disconnect(receive))
         try:

@@ -13,7 +13,8 @@ from evenkeel.core.kit.values import Value
 
 class ObjectRoutes(Value):
     """Builder of routes to objects of one kind. Each method declares one route; ``others`` are further
-    attributes of its operation, and replace those that the method sets.
+    attributes of its operation, and may replace the type of the body and of the response, the status and
+    the query parameters.
     """
 
     name: str

@@ -1,7 +1,8 @@
 """Device types of load balancers and their capabilities: needed by almost every write, so cached.
 
-The environment of a load balancer changes only when an operator moves it, and its device driver only when it is deleted
-and created again with another one, so both are cached for a short time.
+The environment of a load balancer changes only when an operator moves the load balancer. The device driver of
+an environment changes only when the environment is deleted and created again. So both are cached for some
+seconds.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Reasons that tenants read: why an object is not ACTIVE, in the words of devices and agents.
 
-Operators read reasons in full. A tenant's text names nothing of another project: a device's refusal may quote the load
-balancer or the partition that is in the way, so every id and every folder that is not known to be the tenant's own is
-replaced.
+Operators read reasons in full. A device's refusal may quote another project's load balancer or partition, so
+in a tenant's text ids, folders and partitions that may be another project's are replaced. URLs, and ids
+behind kinds of objects that a reason names only if the load balancer refers to them, are kept.
 """
 
 import re
@@ -41,8 +41,9 @@ def full_provisioning_reason(status: ProvisioningStatus, root: LoadBalancer) -> 
 
 
 def tenant_reason(root: LoadBalancer) -> str:
-    """Return the load balancer's reason without references to objects that may be another project's. A folder or
-    partition is the tenant's own if its name ends with the project's id; the names in it are shown.
+    """Return the load balancer's reason without references to objects that may be another project's. A folder
+    or partition is kept, with the names in it, if its name ends with the project's id, or has neither an
+    underscore nor an id in it.
     """
     own = {root.id, root.project_id, *root.listener_ids, *root.pool_ids}
 

@@ -155,8 +155,9 @@ class ReferenceReader:
         return [each for each in named if not await requests.request_if_missing(each, project_id, table)]
 
     async def _run_concurrently(self, work: Sequence[Callable[[], Awaitable[T]]], slots: asyncio.Semaphore) -> list[T]:
-        """Run all work, as much at a time as ``slots`` allows, and return the results in order. After a
-        failure nothing more is started; of several failures the one of the earliest work is raised.
+        """Run all work, as much at a time as ``slots`` and the limit of all projects allow, and return the
+        results in order, without None. After an :class:`EvenKeelError` nothing more is started; of several
+        such errors the one of the earliest work is raised.
         """
         failed = False
 

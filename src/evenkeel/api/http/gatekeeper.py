@@ -48,8 +48,9 @@ class Gatekeeper:
         self._rate_limit = rate_limit
 
     async def admit(self, rule: str, headers: Headers, scope: HTTPScope) -> AdmittedCaller:
-        """Authenticate a request, count it against the rate limit, and authorize it; returns the admitted
-        caller, and stores the caller in the scope's state and for the log.
+        """Authenticate a request, count it against the rate limit unless the policy exempts the caller, and
+        authorize it; returns the admitted caller, and stores the caller in the scope's state and for the
+        log.
 
         Raises :class:`Refusal` (401, 403, 429), :class:`Unavailable`, and :class:`Invalid` for credentials
         with values that are not allowed.

@@ -21,7 +21,9 @@ class JoinedWrites(asyncio.Transport):
         self._flush_later: asyncio.Handle | None = None
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Hold the data, or write it after what is held."""
+        """Hold the data until the next write or :meth:`flush`; write the data, after what is held, if
+        something is held or the data has :data:`JOINED_BYTES_MAX` or more.
+        """
         if self._held:
             if len(data) < JOINED_BYTES_MAX:
                 held, self._held = self._held, b""

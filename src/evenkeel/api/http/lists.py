@@ -1,6 +1,6 @@
 """List requests of Octavia's API: filters, order, pages and ``fields``.
 
-Links contain the whole query, including filters.
+Links to other pages repeat the whole query, including filters, with another marker.
 """
 
 from calendar import timegm

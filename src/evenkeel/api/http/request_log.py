@@ -1,6 +1,6 @@
-"""The log of requests. Its entries about writes are the audit trail: for every request that may change something, the
-user, the address and the outcome. At debug level every request is logged, with the number of its SQL statements. Bodies
-are not logged.
+"""The log of requests that reach an endpoint. Its entries about writes are the audit trail: for every request
+that may change something, the user, the address and the outcome. At debug level every request is logged,
+with the number of its SQL statements. Bodies are not logged.
 """
 
 import time

@@ -46,7 +46,9 @@ class Operation(Value):
     filters: bool = False
     """True: any attribute of the listed objects may be a query parameter, besides ``parameters``."""
     errors: Sequence[int] = ()
-    """Error statuses of this route besides those that every route has: 400 to 406, 408, 413, 415, 429, 500 and 503."""
+    """Error statuses of this route besides those that follow from its declaration: 400, 404, 406, 500 and 503; with a
+    body 408, 413 and 415; with authentication 401, 403 and 429.
+    """
     refused: Callable[[], Answer] | None = None
     """Function that builds the response to callers whom the rule does not allow; None: 403."""
     audited: bool = True

@@ -82,8 +82,9 @@ class PasswordFileIdentity:
         self._next_check_seconds = clock.monotonic() + CHECK_SECONDS
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """Return the authenticated user. Raises :class:`Unauthenticated`, for a wrong password after a delay;
-        :class:`Refusal` (429) if the queue of password checks is full.
+        """Return the authenticated user. Raises :class:`Unauthenticated`, for a wrong password after a delay
+        unless :data:`MAX_DELAYED` responses are delayed already; :class:`Refusal` (429) if the queue of
+        password checks is full.
         """
         given = headers.get(b"authorization")
         if given is None or len(given) > MAX_HEADER_BYTES:

@@ -146,9 +146,10 @@ class _RowWithId(NamedTuple):
 def unpaged_list_body(
     call: Call, plural: str, rows: Iterable[Any], name_of: Callable[[Any], str], cap: int
 ) -> dict[str, Any]:
-    """Build the body of a page of a short list that is read as a whole: rows from the marker on, with the
-    chosen ``fields``. ``name_of``: returns a row's id; ``cap``: largest page size. Raises
-    :class:`NeutronRefusal` for a bad limit, :class:`InvalidQuery` for an invalid query string.
+    """Build the body of a page of a short list that is read as a whole: the rows with the chosen ``fields``;
+    if the request has ``limit``, the rows behind the marker, none behind an unknown one. ``name_of``:
+    returns a row's id; ``cap``: largest page size. Raises :class:`NeutronRefusal` for a bad limit,
+    :class:`InvalidQuery` for an invalid query string.
     """
     given = _given_limits(call)
     limit = _page_limit(given, cap)

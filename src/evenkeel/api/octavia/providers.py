@@ -39,7 +39,7 @@ class OfferedServiceView(Value):
 
 
 class CapabilitiesView(Capabilities, kw_only=True):
-    """Capabilities of a provider; a request for anything else is refused with 501."""
+    """Capabilities of a provider; a request that needs another capability is refused."""
 
     provider: str
     device_driver: str

@@ -66,7 +66,8 @@ async def show_default_quotas(services: Services, call: Call) -> Answer:
 
 async def change_quotas(services: Services, call: Call, body: QuotaSetBody) -> Answer:
     """Handle PUT /quotas/{project_id}: set limits of a project; answers 202 with all its quotas. Raises
-    :class:`Forbidden` for another project than the caller's, :class:`Invalid` for contradictory limits.
+    :class:`Forbidden` for another project than the caller's, :class:`Invalid` for contradictory limits or
+    an impossible project id.
     """
     row = await services.quotas.set_quotas(project_in_path(call), limits_from_body(body.quota))
     return json_answer({"quota": quota_view(row)}, 202)

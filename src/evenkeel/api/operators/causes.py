@@ -173,8 +173,8 @@ def _silent_agent_causes(found: SystemState) -> Iterator[_Cause]:
 
 
 def _unreached_group_causes(found: SystemState, explained: set[DeviceGroupKey]) -> Iterator[_Cause]:
-    """Yield a cause for each device group with tenants of which no device is reached. If all agents of a group are
-    silent, their silence is the cause instead.
+    """Yield a cause for each device group with tenants of which no device is reached. Groups that no agent
+    observes are left out if the silence of their agents is the cause already, and during an outage.
     """
     for group in found.groups:
         place = (group.environment, group.number)

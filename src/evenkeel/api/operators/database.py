@@ -28,8 +28,9 @@ async def begin_new_history(services: Services, call: Call) -> Answer:
 
 async def accept_history(services: Services, call: Call) -> Answer:
     """Handle POST /database/histories/{id}/accept: declare that this database is right, although agents have
-    seen a history that it never had; removals from devices go on. Raises :class:`NotFound` unless such a
-    history was reported, :class:`InvalidQuery` for unknown query parameters.
+    seen a history that it never had; removals from devices go on once no such history is left. Raises
+    :class:`NotFound` unless such a history was reported, :class:`InvalidQuery` for unknown query
+    parameters.
     """
     query_options(call, ())
     history = await services.operators.accept_history(object_id(call, "Unknown history"))

@@ -59,9 +59,9 @@ async def _move_step_text(services: Services, load_balancer_id: LoadBalancerId) 
 async def _explanation_with_remedy(
     services: Services, root: LoadBalancer, shard: Shard | None, shown: views.HostingView
 ) -> views.HostingView:
-    """Return the view with a remedy. If the load balancer has a status reason: commands for devices out of
-    reach. Without any reason: a problem with certificates, as the operating reason, and commands against
-    that; nothing if there is none.
+    """Return the view with a remedy. If the load balancer has a status reason or operating reason: commands
+    for devices out of reach, if there are any. Without any reason: a problem with certificates, if there
+    is one, as the operating reason, and commands against it.
     """
     if (root.operating_reason or root.status_reason) and shard is not None:
         if (group := await _unreachable_group_of_shard(services, shard)) is None:
@@ -82,7 +82,7 @@ async def _unreachable_group_of_shard(services: Services, shard: Shard) -> Unrea
 
 async def _certificate_problem(services: Services, root: LoadBalancer) -> LoadBalancerCertificateProblem:
     """Describe the certificates of a load balancer that cannot be read, or else one that its authority does
-    not issue, or else those that expire soon; an empty trouble if there are none.
+    not issue, or else those that expire soon; an empty problem if there are none.
     """
     query = ReferenceQuery(load_balancer_id=root.id, unreadable=True)
     unreadable = await services.operators.references(query, limit=NAMED_OF_ONE_MAX)

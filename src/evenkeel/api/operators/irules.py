@@ -31,9 +31,9 @@ async def show_irules(services: Services, call: Call) -> Answer:
 
 
 async def put_irules(services: Services, call: Call, body: IrulesBody) -> Answer:
-    """Handle PUT /listeners/{id}/irules: attach exactly the given iRules, recorded as an operator's act.
-    Idempotent. Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported` for devices without
-    iRules, :class:`Conflict`, :class:`InvalidQuery` for unknown query parameters.
+    """Handle PUT /listeners/{id}/irules: attach exactly the given iRules; a change is recorded as an
+    operator's act. Idempotent. Raises :class:`NotFound`, :class:`Invalid`, :class:`Unsupported` for
+    devices without iRules, :class:`Conflict`, :class:`InvalidQuery` for unknown query parameters.
     """
     query_options(call, ())
     listener_id = object_id(call, "Listener")

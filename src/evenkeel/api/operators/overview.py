@@ -68,7 +68,9 @@ class TopologyAgent(Value):
 
 
 class TopologyDevice(Value):
-    """A device of a group, by the last report of an agent; an agent that reaches the device takes precedence."""
+    """A device of a group, by the last report of an agent: of a live agent rather than a silent one, and of
+    one that reaches the device rather than others.
+    """
 
     name: str
     """Address of the device, which identifies it in the device group."""

@@ -108,8 +108,8 @@ async def show_plan(services: Services, call: Call) -> Answer:
 
 async def adopt_or_plan(services: Services, call: Call, body: AdoptionBody) -> Answer:
     """Handle POST /shards/{id}/adoption: plan to take over a tenant's partition from another program (F5's
-    agent), or with ``give_back`` to return it; with ``apply`` the agent does so, and two events are
-    recorded.
+    agent), or with ``give_back`` to return it; with ``apply`` the agent does so. One event then records
+    the request, another one its success.
 
     Raises :class:`NotFound`, :class:`Invalid`, :class:`Conflict` for a common shard, without a live agent, or
     if the agent refuses; :class:`AgentSilent`, :class:`BusUnavailable`.

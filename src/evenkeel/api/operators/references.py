@@ -106,8 +106,8 @@ class LoadBalancerCertificateProblem(NamedTuple):
 
 
 def certificate_expiry_problem(rows: Sequence[ReferencedCertificate]) -> LoadBalancerCertificateProblem:
-    """Describe the certificates of one load balancer that expire or have expired, earliest first; an empty
-    trouble for no rows.
+    """Describe the certificates of one load balancer that expire or have expired, given with the first to
+    expire at the front; an empty problem for no rows, or if the first one has no expiry.
     """
     first = next(iter(rows), None)
     if first is None or first.ends_at is None:

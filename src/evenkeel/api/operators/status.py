@@ -83,7 +83,8 @@ async def _build_status_answer(services: Services) -> Answer:
 
 async def check_readiness(services: Services, call: Call) -> Answer:
     """Handle GET /healthz/ready: 200 if the system has no problem, else 503 with the kinds of its problems.
-    The result is cached for :data:`READINESS_SECONDS`.
+    The result is cached for :data:`READINESS_SECONDS`. Raises :class:`Unavailable` (503) without the
+    database.
     """
     kinds = await services.problem_kinds.get(lambda: _problem_kinds(services))
     shown = Readiness(status="problems" if kinds else "ok", problems=list(kinds))

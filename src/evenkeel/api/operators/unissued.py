@@ -31,7 +31,7 @@ async def find_unissued_certificate_problem(
     services: Services, root: LoadBalancer, references: Iterable[ReferencedCertificate]
 ) -> LoadBalancerCertificateProblem:
     """Describe a certificate of the load balancer that its authority does not issue: first one that listeners
-    wait for. ``references``: the load balancer's. An empty trouble if there is none.
+    wait for. ``references``: the load balancer's. An empty problem if there is none.
     """
     used = {each.reference: each for each in references}
     if not used:

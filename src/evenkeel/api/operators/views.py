@@ -159,7 +159,7 @@ class ReboundView(Value):
     agent_id: AgentId
     to: str
     shards: int
-    """Number of shards with a new home; 0: the agent was their home already."""
+    """Number of shards with a new home; 0: no shard had the agent ``agent_id`` as its home."""
 
 
 class DevicesView(Value):

@@ -84,8 +84,8 @@ class StreamedAnswer(Answer):
         self._pieces = pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the response (ASGI), in chunks of at least :data:`CHUNK_BYTES`; as an ordinary one with a
-        length if it is smaller than one chunk.
+        """Send the response (ASGI), in chunks of at least :data:`CHUNK_BYTES`, of which the last may be
+        smaller; as an ordinary response with a length if all fits into less than one chunk.
         """
         chunk = self._next_chunk()
         if len(chunk) < CHUNK_BYTES:

@@ -61,9 +61,9 @@ def shorten(value: object, limit: int = 200) -> str:
 
 
 def answer_to(error: Exception, request_id: str) -> Answer:
-    """Build the response to any error. Requests that were refused, or match no route, get the status and text
-    of their error. An unavailable dependency becomes a 503 with Retry-After, any unexpected error a 500
-    without details; these two are logged.
+    """Build the response to any error. Requests that were refused get the status and text of their error;
+    requests that match no route its status and a general text. An unavailable dependency becomes a 503
+    with Retry-After, any unexpected error a 500 without details; these two are logged.
     """
     if isinstance(error, Refusal):
         return _answer_of_refusal(error)

@@ -1,5 +1,5 @@
-"""References ``acme://…`` of listeners: the authority that the load balancer's flavor names is part of them as they are
-stored.
+"""This module adds the certificate authority that a load balancer's flavor names to references ``acme://…``
+of its listeners, which are stored with it.
 """
 
 from collections.abc import Mapping

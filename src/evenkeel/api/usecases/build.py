@@ -1,4 +1,6 @@
-"""Conversion of create requests to core values. Pure: ids come from ``new_id``."""
+"""This module converts create requests to core values, without reading or writing the database; new ids come
+from ``new_id``.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -85,9 +87,10 @@ def listener_row(
     vip_address: str | None,
     idle: UnusedTlsAttributes = NO_UNUSED_ATTRIBUTES,
 ) -> Listener:
-    """Convert a requested listener of a load balancer with this VIP, or with another address of the same family.
-    ``idle``: TLS attributes that the listener may have although they have no effect. Raises :class:`Invalid` for an
-    attribute that is not allowed, or another project than the load balancer's.
+    """Convert a requested listener to a :class:`Listener`, with defaults in unset TLS attributes.
+    ``vip_address``: ``allowed_cidrs`` must be of its IP version; None: of either. ``idle``: TLS attributes
+    that the listener may have although they have no effect. Raises :class:`Invalid` for an attribute that
+    is not allowed, or another project than the load balancer's.
     """
     check_project(body, place)
     wanted = Listener(
@@ -287,7 +290,8 @@ def _build_listeners(
     new_id: NewId,
 ) -> tuple[ListenerRows, ...]:
     """Convert the listeners; new pools that the listeners or their policies bring along are appended to
-    ``pools``. Raises :class:`Invalid`, and :class:`Conflict` for two listeners on one port.
+    ``pools``. Raises :class:`Invalid`, and :class:`Conflict` for two listeners on one port or two members
+    of a pool at one address and port.
     """
     # A copy, because `pools` grows below: a name refers to a pool of the request's list, not to one that another
     # listener brought along.
@@ -315,7 +319,8 @@ def _nested_policies(
     new_id: NewId,
 ) -> list[PolicyRows]:
     """Convert the policies of a listener of the same request, sorted and numbered by position; their new
-    pools are appended to ``pools``. Raises :class:`Invalid`.
+    pools are appended to ``pools``. Raises :class:`Invalid`, and :class:`Conflict` for two members of a
+    pool at one address and port.
     """
     made = []
     for item in body.l7policies or ():

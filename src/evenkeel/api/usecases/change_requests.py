@@ -1,5 +1,5 @@
-"""Change requests: absent attributes stay unchanged, null means the default. They have the attributes of the create
-requests that an update may set.
+"""Change requests: absent attributes stay unchanged, null means the default, but leaves tags unchanged. They
+have the attributes of the create requests that an update may set.
 """
 
 from typing import Annotated

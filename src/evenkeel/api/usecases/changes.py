@@ -1,4 +1,6 @@
-"""Conversion of change requests to the attributes to change. Absent: unchanged. Null: back to the default."""
+"""Conversion of change requests to the attributes to change. Absent attributes stay unchanged; null sets the
+default, but leaves tags unchanged.
+"""
 
 from collections.abc import Iterable
 
@@ -59,9 +61,10 @@ def pool_changes(body: change_requests.PoolChange) -> Changes:
 def persistence_after_change(
     change: change_requests.PersistenceChange, now: SessionPersistence | None
 ) -> SessionPersistence:
-    """Return a pool's session persistence after a change of some of its attributes. ``now``: before the
-    change; None: there is none. Raises :class:`Invalid` if neither has a type, or for a granularity that
-    is no address.
+    """Return a pool's session persistence after a change: a new one if the change has a type, else the
+    present one with the given attributes replaced. ``now``: the present one; None: there is none. Raises
+    :class:`Invalid` if there is neither a type nor a present one, or for a granularity that is no IP
+    address.
     """
     given_ = {name: value for name in change.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
     if "type" not in given_:

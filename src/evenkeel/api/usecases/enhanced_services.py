@@ -150,8 +150,9 @@ def _wrong_parameter(text: str) -> Invalid:
 
 
 def flavor_names(text: str) -> tuple[str, ...]:
-    """Return the names of enhanced services in a flavor's data, a JSON text. Raises :class:`Invalid` unless
-    they are a list of at most :data:`PER_LISTENER_MAX` different texts.
+    """Return the names of enhanced services in a flavor's data, a JSON text; empty if it has none. Raises
+    :class:`Invalid` unless the text is a JSON object, and the names are a list of at most
+    :data:`PER_LISTENER_MAX` different texts.
     """
     given = parse_profile_data("flavor_data", text).get(FLAVOR_KEY, [])
     if (

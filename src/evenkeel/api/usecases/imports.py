@@ -50,8 +50,9 @@ async def import_load_balancer(services: Services, load_balancer_id: LoadBalance
     given one if it is held (not yet switched over to our devices). Without ``body.apply`` nothing is
     stored. Idempotent.
 
-    Raises :class:`Invalid`, :class:`Unsupported`, :class:`Conflict` or :class:`Unavailable` if it cannot be
-    created; nothing is stored then.
+    Raises :class:`Invalid`, :class:`Unsupported`, :class:`Conflict` or :class:`Unavailable` if the load
+    balancer cannot be created or updated; :class:`Conflict`, too, if it mirrors another system's or is being
+    deleted. Nothing is stored then.
     """
     wanted = body.loadbalancer
     _check_catalogue(wanted)

@@ -1,4 +1,4 @@
-"""Conversion of create requests to L7 policies and rules. Pure."""
+"""This module converts create requests to L7 policies and rules, without reading or writing the database."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple

@@ -1,4 +1,6 @@
-"""Conversion of change requests to the changes of L7 policies and rules. Pure."""
+"""This module converts change requests to the changes of L7 policies and rules, without reading or writing
+the database.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -29,8 +31,8 @@ completely.
 
 def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
     """Return the attributes of a policy to change; a target without an action implies its action, and
-    attributes that depend on each other come together. Raises :class:`Invalid` if the policy would be
-    invalid after the change.
+    attributes that depend on each other come together. Raises :class:`Invalid` if the changes name several
+    targets, or the policy would be invalid after the change.
     """
     changes = values_to_change(body, L7Policy)
     if not changes.keys() & set(_ACTION_ATTRIBUTES):

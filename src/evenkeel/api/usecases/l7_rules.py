@@ -1,6 +1,6 @@
-"""Octavia's rules for L7 policies and rules between attributes: the same for creates and changes.
+"""Octavia's rules between attributes of L7 policies and rules: the same for creates and changes.
 
-All raise :class:`Invalid` (400) naming field and value.
+A failed check raises :class:`Invalid` (400), whose text names the attributes or values that are not allowed.
 """
 
 import re

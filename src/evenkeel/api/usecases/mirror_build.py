@@ -1,4 +1,6 @@
-"""Conversion of a mirrored load balancer to core values. Pure."""
+"""This module converts a mirrored load balancer, or one object of it, to core values, without reading or
+writing the database.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -93,7 +93,7 @@ async def check_operation(services: Services, check: MirrorCheck) -> None:
 
 def _load_balancer_to_check(body: Any, around: RelatedObjects) -> LoadBalancer:
     """Return what is known of the load balancer of a checked object, without a VIP if the object is the load
-    balancer itself, or its VIPs are of both IP versions.
+    balancer itself, if its load balancer is unknown, or if the VIPs are of both IP versions.
     """
     if isinstance(body, CheckedLoadBalancer):
         path = data_path_of(body.flavor_data or {})
@@ -168,7 +168,10 @@ def _pair_problems(
 def _protocol_pairs_to_check(
     check: MirrorCheck, tree: LoadBalancerTree, around: RelatedObjects
 ) -> Iterator[_ProtocolPair]:
-    """Yield each pair of a listener and a pool of which the object is one, or which it makes."""
+    """Yield the protocols of each listener and pool that the checked object connects: a listener with its
+    default pool, a pool with its listeners, an L7 policy's listener with the pool to which it redirects.
+    Nothing for other kinds, or if one side is unknown.
+    """
     pool = None if around.pool is None else (around.pool.protocol, around.pool.session_persistence)
     if check.pool_protocol is not None:
         pool = check.pool_protocol, None if pool is None else pool[1]
@@ -188,7 +191,9 @@ def _protocol_pairs_to_check(
 def _pools_with_monitors_to_check(
     check: MirrorCheck, tree: LoadBalancerTree, around: RelatedObjects
 ) -> Iterator[tuple[str, str, bool]]:
-    """Yield the protocol of a health monitor's pool, the monitor's type, and whether the pool's members use TLS."""
+    """Yield the protocol of a checked health monitor's pool, the monitor's type, and whether the pool's
+    members use TLS. Nothing for other kinds of objects, or if the pool's protocol is unknown.
+    """
     protocol = check.pool_protocol or (None if around.pool is None else around.pool.protocol)
     if check.kind == "healthmonitor" and protocol is not None:
         over_tls = around.pool is not None and around.pool.tls_enabled

@@ -25,9 +25,10 @@ _TARGET_ATTRIBUTES = {"listener": "default_pool_id", "l7policy": "redirect_pool_
 
 
 class RelatedObjects(NamedTuple):
-    """Stored objects around a checked one. ``served``: provider of its load balancer; None: the load balancer is not
-    known. ``pool``: the pool of members or of a health monitor, or to which a listener or L7 policy sends.
-    ``listeners``: those that send to a pool, or the listener of an L7 policy.
+    """Stored objects around a checked one. ``served``: provider of its load balancer; None: the load balancer
+    is not known. ``pool``: the pool of members or of a health monitor, or to which a listener or L7 policy
+    sends; None: not known. ``listeners``: listeners whose default pool is the checked pool, or the
+    listener that the check names.
     """
 
     served: ServedObject | None = None

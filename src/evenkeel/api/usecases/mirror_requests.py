@@ -221,10 +221,11 @@ Kind = Literal["loadbalancer", "listener", "pool", "member", "members", "healthm
 
 
 class MirrorCheck(Request, kw_only=True):
-    """Body of POST /mirror/check. ``object``: the object as it will be after the operation, in the form that it has
-    inside a whole load balancer. ``loadbalancer_id``, ``listener_id``, ``pool_id``, ``l7policy_id``: objects that it
-    belongs to or is used by, as far as they are known; they decide what it may be. ``listener_protocol``,
-    ``pool_protocol``: protocols of the listener and pool that it is used with.
+    """Body of POST /mirror/check. ``object``: the object as it will be after the operation, in the form that
+    it has inside a whole load balancer. ``loadbalancer_id``, ``listener_id``, ``pool_id``,
+    ``l7policy_id``: stored objects that the object belongs to or is used by, as far as the caller knows
+    them, against which it is checked. ``listener_protocol``, ``pool_protocol``: protocols of the listener
+    and pool that the object is used with; null: those of the stored ones.
     """
 
     provider: Provider

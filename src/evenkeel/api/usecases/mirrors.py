@@ -79,8 +79,8 @@ async def put_mirrored(services: Services, load_balancer_id: LoadBalancerId, bod
 
 async def remove_mirrored(services: Services, load_balancer_id: LoadBalancerId, provider: str, snapshot: float) -> None:
     """Delete a mirrored load balancer with its children; nothing happens if there is none. ``snapshot``:
-    seconds, as in :class:`MirrorPut`. Raises :class:`MirrorConflict` if a newer snapshot is stored, or it
-    is no mirror of the provider.
+    seconds, as in :class:`MirrorPut`. Raises :class:`MirrorConflict` if a newer snapshot is stored, or the
+    load balancer is no mirror of the provider.
     """
     change = await services.mirrors.remove_mirrored_load_balancer(load_balancer_id, provider, snapshot)
     if change is not None:

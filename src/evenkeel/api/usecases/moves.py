@@ -54,9 +54,9 @@ async def plan_moves(
     to_group: int | None,
 ) -> MovePlan:
     """Plan to move one load balancer (``load_balancer_id``), or all load balancers of a project in
-    ``environment``, to a device group. ``environment`` None: the default provider's. ``to_environment``
-    None: the same environment, where ``to_group`` is needed; ``to_group`` None: the only device group of
-    another environment.
+    ``environment``, to a device group; load balancers that are there already or marked deleted are left
+    out. ``environment`` None: the default provider's. ``to_environment`` None: the same environment, where
+    ``to_group`` is needed; ``to_group`` None: the only device group of another environment.
 
     Raises :class:`Invalid` for arguments that do not fit, :class:`NotFound`, :class:`Conflict` if there is
     nothing to move, or more than :data:`MOVES_PER_REQUEST`.

@@ -149,7 +149,7 @@ async def _check_changes(
 ) -> list[ReferencingObjectChange]:
     """Check changes against the current pool, where needed, and against the provider; TLS attributes, which
     are written together, are completed in ``changes``. Return the changed pool if it may have new
-    references, else nothing. Raises :class:`Invalid` or :class:`Unsupported`.
+    references, else an empty list. Raises :class:`NotFound`, :class:`Invalid` or :class:`Unsupported`.
     """
     about_tls = changes.keys() & POOL_TLS.keys()
     algorithm = changes.get("lb_algorithm") if served.table.pool_algorithms else None
@@ -188,8 +188,8 @@ async def _check_monitor(services: Services, call: Call, served: ServedObject, p
 async def _check_persistence(
     services: Services, served: ServedObject, pool: Pool, persistence: SessionPersistence
 ) -> None:
-    """Check that the provider supports the session persistence in the pool, and behind the listeners that
-    send to the pool. Raises :class:`Unsupported`.
+    """Check that the provider supports the session persistence in the pool, and behind the listeners whose
+    default pool it is. Raises :class:`Unsupported`.
     """
     served.raise_first_problem(persistence_problems(served.table, pool.protocol, persistence))
     behind = served.table.session_persistence.get(persistence.type, ())

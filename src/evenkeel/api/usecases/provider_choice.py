@@ -39,7 +39,7 @@ class ProviderChoice(Value):
 
     def fill_tree(self, tree: LoadBalancerTree) -> LoadBalancerTree:
         """Return the new load balancer with the chosen flavor and availability zone and what follows from
-        their data; unchanged if there is neither. The provider is not set.
+        their data; unchanged if there is neither. Provider and certificate authority are not set.
         """
         if self.flavor_id is None and self.availability_zone is None:
             return tree

@@ -57,7 +57,9 @@ _HEADERS_BY_ATTRIBUTE = {
 
 
 class InsertHeaders(Request, rename=_HEADERS_BY_ATTRIBUTE):
-    """Headers that the load balancer adds to requests: ``"true"`` adds one; null or absent: not added."""
+    """Headers that the load balancer adds to requests: ``"true"`` adds one; ``"false"``, null or absent: not
+    added.
+    """
 
     x_for: Switch | None = None
     x_port: Switch | None = None

@@ -1,8 +1,8 @@
-"""Octavia's rules for TLS of listeners and towards members, beyond types, and its defaults.
+"""Octavia's rules between the TLS attributes of a listener or pool, and the defaults of these attributes.
 
-The rules concern a whole object, so that create and change requests pass the same checks. A failed check raises
-:class:`Invalid` (400), whose text names the attributes or values that are not allowed. The content of references is
-read elsewhere (:mod:`evenkeel.api.common.references`).
+Create and change requests pass the same checks. A failed check raises :class:`Invalid` (400), whose text
+names the attributes or values that are not allowed. The content of references is read elsewhere
+(:mod:`evenkeel.api.common.references`).
 """
 
 from typing import Any, TypeVar
@@ -82,9 +82,10 @@ def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
 
 
 def check_tls_allowed(body: Any, rules: TlsRules, after: TlsObject, before: TlsObject | None = None) -> None:
-    """Check that a request uses no TLS version or cipher that the operator forbids, and no unknown cipher;
-    settings that equal those in ``before`` may stay. ``after``: the object with defaults; ``before``: None
-    if the object is new. Raises :class:`Invalid`, in Octavia's words.
+    """Check that a request names no TLS version or cipher that the operator forbids, and no unknown cipher.
+    Forbidden ciphers that TLS versions use without being named are only refused if the request changes the
+    TLS settings. ``after``: the object with defaults; ``before``: None if the object is new. Raises
+    :class:`Invalid`.
     """
     if versions := rules.forbidden_versions(body.tls_versions or ()):
         raise Invalid(
@@ -120,7 +121,9 @@ def _check_defaults_allowed(row: Listener | Pool, rules: TlsRules) -> None:
 
 
 def kept_unused_references(before: Listener, after: Listener) -> UnusedTlsAttributes:
-    """Return the references without effect that the listener has before the change and keeps."""
+    """Return the names in :data:`UNUSED_REFERENCES_ALLOWED` whose attributes the change leaves as they are,
+    set or not.
+    """
     return frozenset(name for name in UNUSED_REFERENCES_ALLOWED if getattr(before, name) == getattr(after, name))
 
 

@@ -27,7 +27,7 @@ class ImportRow(NamedTuple):
 
     load_balancer: ForeignLoadBalancer
     outcome: str
-    """``new``, ``import_one``, ``present``, :data:`OUTCOME_OUTDATED` or ``updated`` (of a held load balancer),
+    """``new``, ``imported``, ``present``, :data:`OUTCOME_OUTDATED` or ``updated`` (of a held load balancer),
     :data:`OUTCOME_DIFFERS`, :data:`OUTCOME_REFUSED` or :data:`OUTCOME_SKIPPED`.
     """
     remarks: tuple[str, ...] = ()

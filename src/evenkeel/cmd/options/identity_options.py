@@ -52,4 +52,4 @@ API_AUTHENTICATION_OPTIONS = [
         "max_page_items", default=1000, min=1, max=10_000, help="Default and maximum of a list request's limit."
     ),
 ]
-"""Options added to the group of :data:`evenkeel.cmd.options.options.API_AUTHENTICATION_OPTIONS`."""
+"""Options of section ``[api]``, beside :data:`evenkeel.cmd.options.options.API_OPTIONS`."""

@@ -47,15 +47,17 @@ def file_fingerprints(conf: cfg.ConfigOpts, names: Sequence[str]) -> Mapping[str
 
 
 def ignore_hangup() -> None:
-    """Ignore SIGHUP until :meth:`Reloading.listen`, because it would end the process."""
+    """Ignore SIGHUP until :meth:`OptionReloader.listen`, because it would end the process."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 class OptionReloader:
     """Reloads the configuration of a process at SIGHUP, and files that options name when they change.
-    ``command``, ``arguments`` and ``groups``: as for :func:`load_configuration`. ``actions``: by the names of options
-    (``section.option`` or ``option``), the function that applies them, called at each reload; it raises
-    :class:`ValueError` for values that cannot be used.
+
+    ``command``, ``arguments`` and ``groups``: as for :func:`load_configuration`. ``actions``: by the names of
+    options (``section.option`` or ``option``), the function that applies them, called at each reload and
+    after a change of a file that one of these options names; it raises :class:`ValueError` for values that
+    cannot be used.
     """
 
     def __init__(

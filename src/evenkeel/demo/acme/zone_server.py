@@ -97,7 +97,8 @@ class ZoneServer(NameServer):
 
     def answer_update(self, wire: bytes) -> bytes:
         """Apply an encoded update and return the encoded answer: NOTAUTH for a wrong key or signature. Raises
-        :class:`dns.exception.DNSException` for bytes that are no DNS message.
+        :class:`dns.exception.DNSException` for bytes that are no DNS message, and for a signature of
+        another time.
         """
         try:
             update = dns.message.from_wire(wire, keyring={self.key.name: self.key})

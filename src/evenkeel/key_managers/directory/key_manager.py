@@ -55,8 +55,8 @@ class SealedContent(Wire):
 
 class DirectoryKeyManager:
     """Reads and stores certificates in encrypted files below ``root``, in a thread pool, each call within
-    ``timeout_seconds``. Every call raises :class:`KeyManagerUnavailable`, also for files that the key file
-    does not decrypt.
+    ``timeout_seconds``. Every call that uses files raises :class:`KeyManagerUnavailable`, also for files
+    that the key file does not decrypt.
     """
 
     def __init__(self, root: Path, encryption: Encryption, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:

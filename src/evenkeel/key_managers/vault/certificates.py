@@ -13,8 +13,8 @@ from evenkeel.key_managers.vault.secrets import SCHEME, SecretFolders
 
 class VaultCertificates:
     """Stores certificates in the projects' folders in Vault, in a thread pool, each call within
-    ``timeout_seconds``. Every call raises :class:`KeyManagerUnavailable`, and :class:`Invalid` for a
-    project id or name that no reference can contain.
+    ``timeout_seconds``. Every call to Vault raises :class:`KeyManagerUnavailable`; every method but
+    :meth:`close` raises :class:`Invalid` for a project id or name that no reference can contain.
     """
 
     def __init__(self, folders: SecretFolders, *, timeout_seconds: float) -> None:

@@ -1,4 +1,6 @@
-"""Fields of secrets in Vault: a certificate with its key, CA certificates, or a revocation list. Pure."""
+"""Fields of secrets in Vault: a certificate with its key, CA certificates, or a revocation list. Nothing is
+read from Vault here; a child process decrypts encrypted keys and PKCS#12 files.
+"""
 
 import base64
 import binascii
@@ -45,8 +47,8 @@ class NewFields(NamedTuple):
 
 
 def fields_of_new_certificate(new: NewCertificate, reference: str) -> NewFields:
-    """Check a submitted certificate, CA bundle or revocation list, and return the fields to store. Raises
-    :class:`CertificateError`.
+    """Check a submitted certificate, CA bundle or revocation list, and return the fields to store. Blocks
+    while a child process reads PKCS#12 or an encrypted key. Raises :class:`CertificateError`.
     """
     if new.kind is CertificateKind.REVOCATION_LIST:
         return NewFields({REVOCATION_LIST: read_revocation_list(reference, new.content.reveal()).content})
@@ -106,7 +108,8 @@ def _certificate_facts(
 
 def parse_bundle(reference: str, fields: Mapping[str, str]) -> CertificateBundle:
     """Parse and check a certificate with its key, from the fields of a secret: PEM files, a PKCS#12 file, or
-    castellan's single field. Raises :class:`CertificateError`.
+    castellan's single field. Blocks while a child process reads PKCS#12 or an encrypted key. Raises
+    :class:`CertificateError`.
     """
     passphrase = Secret(fields[PASSPHRASE].encode()) if fields.get(PASSPHRASE) else None
     if CERTIFICATE in fields:

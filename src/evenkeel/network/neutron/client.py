@@ -91,14 +91,14 @@ class NeutronClient:
 
     def subnet(self, subnet_id: str) -> Subnet | None:
         """Look up a subnet by id; None if Neutron does not have it. Raises the SDK's errors
-        (``errors.FOREIGN``).
+        (``errors.SDK_ERRORS``).
         """
         row = _get_or_none(self._network_proxy.get_subnet, subnet_id)
         return None if row is None else _convert_subnet(row)
 
     def network_subnets(self, network_id: str) -> list[Subnet]:
         """List the subnets of the network, at most :data:`SUBNETS_MAX`; none if Neutron does not have the
-        network. Raises the SDK's errors (``errors.FOREIGN``).
+        network. Raises the SDK's errors (``errors.SDK_ERRORS``).
         """
         # The SDK returns a generator that requests page after page; islice ends it.
         found = islice(self._network_proxy.subnets(network_id=network_id), SUBNETS_MAX)
@@ -106,7 +106,7 @@ class NeutronClient:
 
     def network(self, network_id: str) -> NeutronNetworkInfo | None:
         """Look up a network by id; None if Neutron does not have it. Raises the SDK's errors
-        (``errors.FOREIGN``).
+        (``errors.SDK_ERRORS``).
         """
         row = _get_or_none(self._network_proxy.get_network, network_id)
         return (
@@ -121,7 +121,7 @@ class NeutronClient:
         """Return the ids of networks that other projects share with the project or with all projects, and of
         external networks.
 
-        ``network_id``: only this network is considered. Raises the SDK's errors (``errors.FOREIGN``).
+        ``network_id``: only this network is considered. Raises the SDK's errors (``errors.SDK_ERRORS``).
         """
         # Neutron writes "all projects" as *. External networks have an RBAC policy, too, with another action.
         filters: dict[str, Any] = {"object_type": "network", "target_project_id": [project_id, "*"]}
@@ -131,7 +131,7 @@ class NeutronClient:
 
     def port(self, port_id: str) -> NeutronPort | None:
         """Look up a port by id; None if Neutron does not have it. Raises the SDK's errors
-        (``errors.FOREIGN``).
+        (``errors.SDK_ERRORS``).
         """
         row = _get_or_none(self._network_proxy.get_port, port_id)
         return None if row is None else _convert_port(row)
@@ -141,7 +141,7 @@ class NeutronClient:
         those that are None.
 
         The port is administratively down until it is bound, as in Octavia and LBaaS. Raises the SDK's errors
-        (``errors.FOREIGN``).
+        (``errors.SDK_ERRORS``).
         """
         chosen: dict[str, Any] = {}
         if options.security_group_ids:
@@ -168,19 +168,19 @@ class NeutronClient:
 
     def port_ids(self, device_owner: str, device_id: str) -> list[str]:
         """Return the ids of the ports with this device owner and device id, at most :data:`ITEMS_MAX`. Raises
-        the SDK's errors (``errors.FOREIGN``).
+        the SDK's errors (``errors.SDK_ERRORS``).
         """
         rows = self._network_proxy.ports(device_owner=device_owner, device_id=device_id, fields=["id"])
         return [row.id for row in islice(rows, ITEMS_MAX)]
 
     def find_existing_ports(self, port_ids: Sequence[str]) -> set[str]:
-        """Return those of the port ids whose ports exist. Raises the SDK's errors (``errors.FOREIGN``)."""
+        """Return those of the port ids whose ports exist. Raises the SDK's errors (``errors.SDK_ERRORS``)."""
         rows = self.list_documents("/ports", "ports", {"id": list(port_ids), "fields": ["id"]}, limit=ITEMS_MAX)
         return {row["id"] for row in rows}
 
     def port_state(self, port_id: str) -> PortState | None:
         """Read a port's mutable attributes and revision; None if the port does not exist. Raises the SDK's
-        errors (``errors.FOREIGN``).
+        errors (``errors.SDK_ERRORS``).
         """
         row = _get_or_none(self._network_proxy.get_port, port_id)
         return (
@@ -202,7 +202,7 @@ class NeutronClient:
         """Set the options on the port, as far as they differ; a port that gets a host is switched on.
         ``security_group_ids`` empty: the project's default group; None: unchanged, like the host. Returns
         False, with nothing set, if the port was changed since ``port`` was read. Raises the SDK's errors
-        (``errors.FOREIGN``).
+        (``errors.SDK_ERRORS``).
         """
         changes: dict[str, Any] = {}
         if options.qos_policy_id != port.qos_policy_id:
@@ -225,7 +225,7 @@ class NeutronClient:
         that the port is bound to.
 
         Returns False, with nothing set, if the port was changed since ``port`` was read. Raises the SDK's
-        errors (``errors.FOREIGN``).
+        errors (``errors.SDK_ERRORS``).
         """
         changes = {"name": mark.name, "device_owner": mark.device_owner, "device_id": mark.device_id}
         bound = {"binding:host_id": binding_host} if binding_host not in ("", port.binding_host) else {}
@@ -233,7 +233,7 @@ class NeutronClient:
 
     def unbind_port(self, port: PortState) -> bool:
         """Unbind the port from its host. Returns False if the port was changed since ``port`` was read, and
-        is still bound. Raises the SDK's errors (``errors.FOREIGN``).
+        is still bound. Raises the SDK's errors (``errors.SDK_ERRORS``).
         """
         return self._change_port(port, {"binding:host_id": ""})
 
@@ -247,7 +247,7 @@ class NeutronClient:
 
     def _default_groups(self, project_id: ProjectId) -> tuple[str, ...]:
         """Return the id of the project's default security group, in a tuple; empty if Neutron has none.
-        Raises the SDK's errors (``errors.FOREIGN``).
+        Raises the SDK's errors (``errors.SDK_ERRORS``).
         """
         # Neutron has exactly one group of this name in each project.
         filters = {"project_id": project_id, "name": "default"}
@@ -255,13 +255,13 @@ class NeutronClient:
 
     def usable_security_groups(self, project_id: ProjectId, group_ids: Sequence[str]) -> set[str]:
         """Return those of the security group ids that the project owns, or that are shared with the project.
-        Raises the SDK's errors (``errors.FOREIGN``).
+        Raises the SDK's errors (``errors.SDK_ERRORS``).
         """
         rows = self.list_documents("/security-groups", "security_groups", {"id": list(group_ids)}, limit=ITEMS_MAX)
         return {row["id"] for row in rows if row["project_id"] == project_id or row.get("shared")}
 
     def delete_port(self, port_id: str) -> bool:
-        """Delete the port; returns False if it did not exist. Raises the SDK's errors (``errors.FOREIGN``)."""
+        """Delete the port; returns False if it did not exist. Raises the SDK's errors (``errors.SDK_ERRORS``)."""
         try:
             # By default the SDK ignores a missing port, but callers need to know whether there was one.
             self._network_proxy.delete_port(port_id, ignore_missing=False)
@@ -272,7 +272,7 @@ class NeutronClient:
     def create_device_port(self, network_id: str, subnet_id: str, mark: PortMark, binding_host: str) -> NeutronPort:
         """Create a port with one address of the subnet, which Neutron chooses, for an address of a device.
         ``binding_host``: host that the port is bound to; empty: none. Raises the SDK's errors
-        (``errors.FOREIGN``).
+        (``errors.SDK_ERRORS``).
         """
         bound = {"binding:host_id": binding_host} if binding_host else {}
         return _convert_port(
@@ -289,13 +289,13 @@ class NeutronClient:
 
     def subnets(self, subnet_ids: Sequence[str]) -> list[Subnet]:
         """List the subnets with these ids; missing ones are left out. Raises the SDK's errors
-        (``errors.FOREIGN``).
+        (``errors.SDK_ERRORS``).
         """
         return [_convert_subnet(row) for row in self._network_proxy.subnets(id=list(subnet_ids))]
 
     def network_ports(self, network_id: str, addresses: Sequence[str]) -> list[dict[str, Any]]:
         """List the network's ports that have one of these addresses, as Neutron's JSON with the attributes
-        that facts need. Raises the SDK's errors (``errors.FOREIGN``).
+        that facts need. Raises the SDK's errors (``errors.SDK_ERRORS``).
         """
         filters = {
             "network_id": network_id,
@@ -306,13 +306,13 @@ class NeutronClient:
 
     def host_agents(self, hosts: Sequence[str]) -> list[dict[str, Any]]:
         """List the Neutron agents on these hosts, as Neutron's JSON. Raises the SDK's errors
-        (``errors.FOREIGN``).
+        (``errors.SDK_ERRORS``).
         """
         return self.list_documents("/agents", "agents", {"host": list(hosts)}, limit=ITEMS_MAX)
 
     def list_documents(self, path: str, key: str, query: Mapping[str, Any], *, limit: int) -> list[dict[str, Any]]:
         """List the first ``limit`` items of the collection at ``path`` that match ``query``, as Neutron's
-        JSON. ``key``: name of the list in the response. Raises the SDK's errors (``errors.FOREIGN``).
+        JSON. ``key``: name of the list in the response. Raises the SDK's errors (``errors.SDK_ERRORS``).
         """
         answer = self._network_proxy.get(path, params={**query, "limit": limit})
         sdk_errors.raise_from_response(answer)

@@ -101,8 +101,9 @@ class NeutronNetwork:
         timeout_seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``claims``: records claims on ports of VIPs; ``device_ports``: claims on ports for addresses of
-        devices. ``timeout_seconds`` bounds each operation that runs in a thread.
+        """Initialize the network. ``claims``: records claims on ports of VIPs; ``device_ports``: claims on
+        ports for addresses of devices. ``timeout_seconds``: time-out of each operation that runs in a
+        thread.
         """
         self._client = client
         self._claims = claims
@@ -336,8 +337,8 @@ class NeutronNetwork:
         self, network_id: str, wanted: Collection[FoundAddress]
     ) -> Mapping[FoundAddress, PortClaim]:
         """Return ``{address: new claim}`` for the addresses that are on a port of F5's agent: the port has
-        that agent's device owner, the name of the object on the devices, and only this address. PortClaimStore are
-        not stored. Raises :class:`NetworkUnavailable`.
+        that agent's device owner, the name of the object on the devices, and only this address. The claims
+        are not stored. Raises :class:`NetworkUnavailable`.
         """
         found = await self._run_read(
             lambda: find_former_ports(self._client, network_id, [each.address for each in wanted])

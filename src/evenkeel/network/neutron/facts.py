@@ -22,7 +22,7 @@ def read_facts(client: NeutronClient, subnet_ids: Collection[str]) -> NetworkFac
     """Read the subnets and their networks. ``refused`` of the result has the reasons why devices cannot be
     attached to some of the subnets; subnets that Neutron does not have are left out.
 
-    Sends two list requests for each 100 subnets. Raises the SDK's errors (``errors.FOREIGN``).
+    Sends two list requests for each 100 subnets. Raises the SDK's errors (``errors.SDK_ERRORS``).
     """
     found: list[KnownSubnet] = []
     refused: dict[str, str] = {}
@@ -75,7 +75,7 @@ def find_member_hosts(client: NeutronClient, network_id: str, addresses: Collect
     Neutron has no port, and the tunnel end point if it has no agent that reports one.
 
     Sends one list request for each 100 members, and one for each 100 hosts. Raises the SDK's errors
-    (``errors.FOREIGN``).
+    (``errors.SDK_ERRORS``).
     """
     ports: dict[str, tuple[str, str]] = {}
     for some in _split_ids(addresses):
@@ -97,7 +97,7 @@ def find_former_ports(
     """Return ``{(name, subnet id, address): port id}`` of the network's ports that F5's agent created, with
     one address each, which is one of ``addresses``.
 
-    Sends one list request for each 100 addresses. Raises the SDK's errors (``errors.FOREIGN``).
+    Sends one list request for each 100 addresses. Raises the SDK's errors (``errors.SDK_ERRORS``).
     """
     found = {}
     for some in _split_ids(addresses):
@@ -110,7 +110,7 @@ def find_former_ports(
 
 def find_existing_ports(client: NeutronClient, port_ids: Collection[str]) -> set[str]:
     """Return those of the port ids whose ports exist. Sends one list request for each 100, and raises the
-    SDK's errors (``errors.FOREIGN``).
+    SDK's errors (``errors.SDK_ERRORS``).
 
     Missing ports are requested a second time, because a node of Neutron's database may lag behind.
     """
@@ -127,7 +127,7 @@ def _canonical_text(address: str) -> str:
 
 def _tunnel_end_points(client: NeutronClient, hosts: Iterable[str]) -> dict[str, str]:
     """Return ``{host: address of the tunnel end point}``, as the hosts' Neutron agents report it; hosts
-    without one are left out. Raises the SDK's errors (``errors.FOREIGN``).
+    without one are left out. Raises the SDK's errors (``errors.SDK_ERRORS``).
     """
     found = {}
     for some in _split_ids(hosts):

@@ -44,7 +44,7 @@ def look_up(
 ) -> tuple[Document, ...]:
     """Return the objects of the kind that match the filters, at most :data:`SHOWN_OBJECTS_MAX`, with the attributes
     that tenants may see. ``project_id``: the project that must be allowed to use the objects; None:
-    objects of every project. Blocks; raises the SDK's errors (``errors.FOREIGN``).
+    objects of every project. Blocks; raises the SDK's errors (``errors.SDK_ERRORS``).
     """
     queries = _request_filters(client, kind, project_id)
     # By id: an object of the project may also be shared with it, and would be listed twice.
@@ -74,7 +74,7 @@ def _list_documents(
 def _request_filters(client: NeutronClient, kind: NetworkObjectKind, project_id: ProjectId | None) -> list[Document]:
     """Return the filter of each request to Neutron: one for the project's own objects and, for kinds that can
     be shared, one for objects shared with the project. ``project_id`` None: one without a filter. Raises
-    the SDK's errors (``errors.FOREIGN``).
+    the SDK's errors (``errors.SDK_ERRORS``).
     """
     if project_id is None:
         return [{}]

@@ -120,7 +120,8 @@ def plan_on_port(
     port: NeutronPort, *, subnet_id: str | None, network_id: str | None, wanted_address: IPAddress | None
 ) -> VipPlan:
     """Plan a VIP on a port that the tenant created. Raises :class:`Invalid` if a device uses the port, if the
-    port contradicts the other parameters, or if these do not select exactly one of its addresses.
+    port contradicts the other parameters, or if these select none of its addresses or, without
+    ``subnet_id``, several. Of several on the subnet the first is taken.
     """
     if port.device_id:
         raise Invalid(f"Validation failure: Port {port.id} is already used by device {port.device_id}.")

@@ -1,1 +1,3 @@
-"""LBaaS v1, the pool-rooted API of OpenStack before Mitaka. See :mod:`evenkeel.core.resources.pool_rooted`."""
+"""LBaaS v1, the API of OpenStack before Mitaka, in which a pool is the root and has vips, members and health
+monitors. See :mod:`evenkeel.core.resources.pool_rooted`.
+"""

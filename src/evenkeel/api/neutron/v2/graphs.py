@@ -147,7 +147,7 @@ class _GraphViews:
 
 
 def graph_view(tree: LoadBalancerTree) -> V2GraphView:
-    """Convert a load balancer with all its children to the view in the response to POST /graphs. Pure."""
+    """Convert a load balancer with all its children to the view in the response to POST /graphs."""
     parts = _GraphViews(tree)
     root = V2GraphLoadBalancerView(
         **showing.load_balancer_attributes(tree.load_balancer),

@@ -119,8 +119,8 @@ class _ViewWithHealth(NamedTuple):
 
 
 class _StatusTree:
-    """Children of a load balancer by their parents, and which of them work. The latter is computed first,
-    because an object's status precedes its children's in the output.
+    """Children of a load balancer by their parents, and which of the children work. Whether a child works is
+    computed before the output, in which the status of an object precedes those of its children.
     """
 
     def __init__(self, tree: LoadBalancerTree) -> None:
@@ -175,7 +175,7 @@ class _StatusTree:
 
 
 def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
-    """Yield :class:`V2StatusTree`, below the key ``statuses``, as JSON in pieces. Pure."""
+    """Yield :class:`V2StatusTree`, below the key ``statuses``, as JSON in pieces."""
     root, parts = tree.load_balancer, _StatusTree(tree)
     disabled = not root.admin_state_up
 

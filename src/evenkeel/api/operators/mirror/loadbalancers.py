@@ -55,8 +55,9 @@ class EntryPage(Value):
 
 async def put_load_balancer(services: Services, call: Call, body: MirrorPut) -> Answer:
     """Handle PUT /mirror/loadbalancers/{id}: make the mirrored load balancer equal to the given one.
-    Idempotent. Raises :class:`MirrorConflict`, :class:`Invalid`, :class:`Unsupported`,
-    :class:`KeyManagerUnavailable`, :class:`InvalidQuery` for unknown query parameters.
+    Idempotent. Raises :class:`MirrorConflict`, :class:`Invalid`, :class:`Unsupported`, :class:`NotFound`
+    if it is removed meanwhile, :class:`KeyManagerUnavailable`, :class:`InvalidQuery` for unknown query
+    parameters.
     """
     query_options(call, ())
     load_balancer_id = path_id(call)

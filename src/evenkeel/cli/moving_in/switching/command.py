@@ -149,7 +149,8 @@ class _SwitchOverRun:
 
     def process_load_balancer(self, load_balancer_id: str) -> SwitchOutcome:
         """Plan or switch one load balancer. A failure becomes the outcome ``failed``, except
-        :class:`UsageError`, :class:`Unreachable` and :class:`Unfinished`, which are raised.
+        :class:`UsageError`, :class:`EndpointsUnreachable` and :class:`NotFinishedInTime`, which are
+        raised.
         """
         try:
             return self._switch_load_balancer(load_balancer_id)

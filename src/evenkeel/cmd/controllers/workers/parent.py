@@ -67,7 +67,8 @@ class _WorkerEnd(NamedTuple):
 
 async def supervise_workers(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -> int:
     """Run the workers until stopped; returns the exit code: 0, or that of the first worker if it ends before
-    it serves. Raises :class:`ValueError` for options that cannot be used.
+    it serves (1 if a signal killed it). Raises :class:`ValueError` for options that cannot be used,
+    :class:`OSError` if the first worker cannot be started.
     """
     systemd = ServiceManager(health_file=conf.health_file)
     metrics = MetricsEndpoint(conf)
