@@ -64,9 +64,7 @@ def test_certificates_are_listed_shown_and_deleted(stub: Stub, evenkeel: Run) ->
     assert stub.asked[-1][2] == {"revocation": {"reason": "keyCompromise"}}
 
 
-def test_certificate_in_vault_is_shown_and_deleted_by_its_reference(
-    stub: Stub, evenkeel: Run
-) -> None:
+def test_certificate_in_vault_is_shown_and_deleted_by_its_reference(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/certificates/p1/www", {"certificate": {**SHOWN, "reference": "vault://p1/www"}})
     stub.on("DELETE", "/certificates/p1/www", None, status=204)
     assert evenkeel("certificate", "show", "vault://p1/www").code == 0

@@ -67,7 +67,7 @@ async def test_the_document_says_the_same(asked: Client) -> None:
 def test_the_command_line_says_the_same() -> None:
     described = set()
     for command in COMMANDS.values():
-        if issubclass(command, ApiCommand) and command.act:
-            described.add(command.act)
-            assert command(None, None).get_description().startswith(OPERATOR_ACTION_EFFECTS[command.act])
+        if issubclass(command, ApiCommand) and command.operator_action:
+            described.add(command.operator_action)
+            assert command(None, None).get_description().startswith(OPERATOR_ACTION_EFFECTS[command.operator_action])
     assert described == set(OPERATOR_ACTION_EFFECTS) - WITHOUT_COMMAND

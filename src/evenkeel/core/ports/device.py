@@ -225,4 +225,4 @@ OPTIONAL_DEVICE_PROTOCOLS = (
     PartitionReturner,
     Reloadable,
 )
-"""What a device group may offer in addition to :class:`Device`; callers ask with ``isinstance``."""
+"""Protocols of optional abilities of a device group, beside :class:`Device`; callers check with ``isinstance``."""
