@@ -57,7 +57,7 @@ from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.store import SqlOwnership
 from evenkeel.store.records import schema
 from evenkeel.store.reports import applied as ownership_reports
-from evenkeel.store.scheduling import shard_placement as ownership_placing
+from evenkeel.store.scheduling import shard_placement
 from evenkeel.store.scheduling.store import SqlScheduling
 from evenkeel.store.tenants.store import SqlTenants
 from tests.sim import run
@@ -173,9 +173,9 @@ def floor_not_checked() -> AbstractContextManager[Any]:
 
 
 def _epoch_not_raised() -> AbstractContextManager[Any]:
-    take = ownership_placing._TAKE_OVER_SHARD
+    take = shard_placement._TAKE_OVER_SHARD
     kept = take.values(epoch=schema.shard.c.epoch)
-    return patch.object(ownership_placing, "_TAKE_OVER_SHARD", kept)
+    return patch.object(shard_placement, "_TAKE_OVER_SHARD", kept)
 
 
 def _stale_reports_taken() -> AbstractContextManager[Any]:

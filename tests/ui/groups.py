@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from evenkeel.demo.cluster import controller_name
-from evenkeel.demo.device_kinds.bigip import DEVICE_USER as DEVICES_USER
+from evenkeel.demo.device_kinds.bigip import DEVICE_USER
 from tests.ui.world import LBAAS, OPERATORS, World
 
 HOSTS = ("host-1", "host-2")
@@ -77,7 +77,7 @@ class TwoGroups(World):
             method,
             f"{emulator.devices[group - 1].url}/mgmt/tm/{path}",
             json=body,
-            auth=(DEVICES_USER, password),
+            auth=(DEVICE_USER, password),
             verify=ssl.create_default_context(cafile=emulator.ca_file),
             trust_env=False,
             timeout=60.0,

@@ -1,6 +1,4 @@
-"""``evenkeel certificate …``: certificates in the controllers' key manager; commands about a single one take
-references of the key manager ``directory`` only.
-"""
+"""``evenkeel certificate …``: certificates in the controllers' key manager, ``directory`` or a writable Vault."""
 
 import base64
 from argparse import ArgumentParser, Namespace

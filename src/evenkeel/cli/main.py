@@ -259,8 +259,8 @@ _WAITING_COMMANDS = (agent_moves.MoveShardsCommand, SwitchOver)
 
 
 def rename_wait_timeout(argv: list[str]) -> list[str]:
-    """Return the arguments with the option ``--timeout`` renamed to :data:`WAIT_OPTION` after a command that
-    moves an agent's shards and waits, because cliff would take it for the global option.
+    """Return the arguments with the option ``--timeout`` renamed to :data:`WAIT_OPTION` after a command of
+    :data:`_WAITING_COMMANDS`, because cliff would take it for the global option.
     """
     waiting = [name.split() for name, command in COMMANDS.items() if issubclass(command, _WAITING_COMMANDS)]
     ends = (at + len(words) for at in range(len(argv)) for words in waiting if argv[at : at + len(words)] == words)

@@ -12,7 +12,7 @@ from evenkeel.core.protocol.messages import ReportApplied, ReportStatus
 from evenkeel.core.resources.statuses import OperatingStatus
 from evenkeel.core.status.outcomes import ObservedStatus
 from evenkeel.store.records import schema
-from evenkeel.store.scheduling import shard_placement as ownership_placing
+from evenkeel.store.scheduling import shard_placement
 from tests.store.ownership_world import World, applied, world_fixture
 
 __all__ = ["world_fixture"]
@@ -167,12 +167,12 @@ async def test_a_row_that_cannot_be_written_does_not_keep_the_others(
     shards = [row for row in await world.rows(schema.shard) if row.project_id]
     await world.expire("a1")
 
-    real = ownership_placing._takeover_values
+    real = shard_placement._takeover_values
 
     def taking(step: AssignStep, shard: Any) -> dict[str, Any]:
         return real(step, shard) | ({"b_home": None} if shard.id == bad.id else {})
 
-    monkeypatch.setattr(ownership_placing, "_takeover_values", taking)
+    monkeypatch.setattr(shard_placement, "_takeover_values", taking)
     taken = await world.store.scheduling.assign_shards(
         [AssignStep(shard_id=row.id, seen_epoch=1, agent_id="a2") for row in shards]
     )

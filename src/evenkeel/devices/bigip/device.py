@@ -337,11 +337,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             if not recorded:
                 return ()
             after = referring_objects(predict_observed(observed, todo.operations), partition)
-            return (
-                await find_removable_f5_objects(
-                    self.icontrol, recorded, excluded_partition=partition, substitute_users=after
-                )
-            )[0]
+            removable, _ = await find_removable_f5_objects(
+                self.icontrol, recorded, excluded_partition=partition, substitute_users=after
+            )
+            return removable
 
     async def adopt(self, project_id: ProjectId) -> None:
         """Mark the partition as Even Keel's (adoption), and record F5's objects in /Common that it uses; no
@@ -700,10 +699,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             try:
                 async with self.require_reachable():
                     yield partition
-            except (
-                BaseException
-            ):  # mark_unreachable_suspected() has discarded all cached state, if the device is out of reach
-                # After any error, also a cancellation, it is not known what the device holds.
+            except BaseException:
+                # After any error, also a cancellation, it is not known what the device holds. If it is out of reach,
+                # mark_unreachable_suspected() has discarded all cached state.
                 self._views.pop(partition, None)
                 raise
 

@@ -341,8 +341,7 @@ def _parse_vcmp_hosts(texts: Sequence[str], devices: Sequence[str]) -> tuple[str
 
 def _parse_host(text: str, option: str = "icontrol_hostname") -> str:
     """Validate ``host`` or ``host:port`` and return it with a port, 443 by default; an IPv6 address is in
-    brackets then. A text with several colons counts as an IPv6 address and is not validated. Raises
-    :class:`ValueError` naming ``option``.
+    brackets then. Raises :class:`ValueError` naming ``option``.
     """
     if _is_ipv6_address(text):
         return f"[{text}]:{DEFAULT_PORT}"

@@ -14,8 +14,7 @@ from evenkeel.core.kit.ids import AgentId, ShardId
 from evenkeel.core.placement import GroupSnapshot, PlacementReasons, ShardSnapshot
 from evenkeel.core.resources.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.ownership.agent_views import agent_snapshot
-from evenkeel.store.ownership.agent_views import read_agents_with_groups as read_seen
+from evenkeel.store.ownership.agent_views import agent_snapshot, read_agents_with_groups
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import AGENT_COLUMNS, agent_from_row
 from evenkeel.store.writing.operator_actions import record_operator_action_event
@@ -139,7 +138,7 @@ def read_agents_liveness(connection: Connection) -> tuple[AgentLiveness, ...]:
             environment=seen.environment,
             group_number=seen.group_number,
         )
-        for seen in read_seen(connection, 0.0)
+        for seen in read_agents_with_groups(connection, 0.0)
     )
 
 

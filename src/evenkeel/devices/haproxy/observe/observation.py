@@ -43,8 +43,8 @@ def merge_readings(
 
     ``unreachable``: states of the other devices; ``persistent_absences``: differences between what the
     devices hold. Load balancers in the latter are DEGRADED if their status is ONLINE or not known. Those that
-    do not run on one of the devices are DEGRADED whatever the status on another device is, or ERROR if no
-    device runs them.
+    do not run on one of the devices are DEGRADED, or ERROR if they are so on another device or no device runs
+    them.
     """
     worst: dict[ObjectKey, ObservedStatus] = {}
     for status in (each for host, one in readings.items() for each in _device_statuses(host, one.seen, names)):
