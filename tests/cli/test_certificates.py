@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from evenkeel.cli import certificates
+from evenkeel.key_managers import directory, vault
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 
@@ -62,6 +64,10 @@ def test_certificates_are_listed_shown_and_deleted(stub: Stub, evenkeel: Run) ->
     stub.on("PUT", "/certificates/p1/www/revoke", {"certificate": SHOWN})
     assert evenkeel("certificate", "revoke", "directory://p1/www", "--reason", "keyCompromise").code == 0
     assert stub.asked[-1][2] == {"revocation": {"reason": "keyCompromise"}}
+
+
+def test_references_of_all_key_managers_that_operators_write_to_are_taken() -> None:
+    assert {f"{directory.SCHEME}://", f"{vault.SCHEME}://"} == set(certificates.REFERENCE_SCHEMES)
 
 
 def test_certificate_in_vault_is_shown_and_deleted_by_its_reference(stub: Stub, evenkeel: Run) -> None:

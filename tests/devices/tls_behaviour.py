@@ -24,6 +24,7 @@ from tests.canary import planted_key
 from tests.certificates import authority, by_sha256, certificate, put_files, referring, revocations
 from tests.devices.services import listener, member, monitor, policy, pool, rule, service
 from tests.key_managers.authority import INTERMEDIATE, ROOT, STRANGER, Issued, ec_key, rsa_key
+from tests.listening import StreamServer
 from tests.waiting import eventually
 
 LIMIT_SECONDS = 60.0
@@ -123,28 +124,22 @@ class Member:
         self.shown: list[str] = []
         """Whose certificates it was shown."""
         self._tls = tls
-        self._open: set[asyncio.StreamWriter] = set()
         if tls is not None:
             tls.sni_callback = lambda _socket, name, _context: self.asked_for.append(name or "")
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self._server = await StreamServer.start(self._serve, ssl=self._tls)
+        self.port = self._server.port
 
     async def stop(self) -> None:
-        self._server.close()
-        await self._server.wait_closed()
-        for writer in self._open:
-            writer.transport.abort()  # one whose peer does not answer the end of TLS
+        self._server.close()  # with connections whose peer does not answer the end of TLS
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open.add(writer)
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             await self._answer(reader, writer)
         with contextlib.suppress(OSError):
             writer.close()
             await writer.wait_closed()
-        self._open.discard(writer)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer a request; one that wants TLS of a member in the clear is refused at once, as by a real server."""

@@ -27,6 +27,7 @@ from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
 from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.services import session_of
+from tests.listening import StreamServer
 from tests.services.haproxy import configured_binary
 from tests.waiting import eventually
 
@@ -61,23 +62,18 @@ class Member:
         self.address = "127.0.0.1"
         self.port = 0
         self.hits = 0
-        self._server: asyncio.Server | None = None
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._server: StreamServer | None = None
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, self.address, self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
+        self._server = await StreamServer.start(self._serve, self.address, self.port)
+        self.port = self._server.port
 
     async def stop(self) -> None:
         if self._server is not None:
             self._server.close()
-            for writer in tuple(self._writers):
-                writer.transport.abort()
-            await self._server.wait_closed()
             self._server = None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
         try:
             while True:
                 await reader.readuntil(b"\r\n\r\n")
@@ -88,7 +84,6 @@ class Member:
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
-            self._writers.discard(writer)
             writer.close()
 
 
